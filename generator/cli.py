@@ -117,7 +117,7 @@ def guide(address: str, time_budget: str) -> None:
     from mkdocs.__main__ import cli
 
     from bench.commands.selection import seconds_of
-    from generator.live.live_run import BUDGET
+    from generator.live import BUDGET
 
     seconds_of(time_budget)  # raises at once, not after minutes
     os.environ[BUDGET] = time_budget

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import os
 import re
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from bench import live_progress
 from bench.commands import (
     BAD_INPUT,
     INTERRUPTED,
@@ -31,7 +28,6 @@ from bench.commands import (
     selfcheck,
 )
 from bench.errors import AtlasError
-from bench.parent import at_end_of_parent
 
 COMMANDS = (install, run, compare, listing, exchange, harness, selfcheck, doctor)
 """The modules with commands, in the order of `--help`."""
@@ -41,9 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its status. A mistake in the input prints one message and exits with status 2."""
     options = parser().parse_args(arguments)
     options.arguments = list(sys.argv[1:] if arguments is None else arguments)
-    if live_progress.VARIABLE in os.environ:  # the server of the guide has started this, and ends it by SIGINT
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background ignores
-        at_end_of_parent(lambda: os.kill(os.getpid(), signal.SIGINT))
     try:
         sys.exit(options.command(options))
     except AtlasError as error:

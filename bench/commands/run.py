@@ -1,4 +1,4 @@
-"""`run`: measure the cells of a profile on this machine. `bench.commands.fleet` does it on a cluster.
+"""`run`: measure the cells of a profile, on this machine or on a Ray cluster.
 
 python -m bench run --profile quick
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 from bench.choices import folder, named, pick
@@ -21,7 +21,6 @@ from bench.commands import (
     contributor_of,
     display_path,
     doctor,
-    fleet,
     resume_command,
 )
 from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from bench.plans.duration import DurationEstimates
     from bench.plans.plan import Step
     from bench.records.record import Record
+    from bench.running.ray_executor import RayCluster
 
 EXECUTORS = ("local", "ray")
 
@@ -84,14 +84,15 @@ def add(commands: Commands) -> None:
         "to half the budget",
     )
     many = run.add_argument_group("on many machines")
-    many.add_argument("--executor", default="local", metavar="NAME", help="local (default), or ray: see recipes/")
     many.add_argument(
-        "--address", metavar="HOST:PORT", help="address of a cluster, or auto on one of its nodes (default: a new one)"
+        "--executor", default="local", metavar="NAME", help="local (default), or ray: on the nodes of a Ray cluster"
     )
     many.add_argument(
-        "--accelerator", nargs="+", action="extend", metavar="TYPE", help="measure once on each of these types: T4 A100"
+        "--accelerator-type", metavar="TYPE", help="with ray: only on nodes with this accelerator, such as H100"
     )
-    many.add_argument("--cluster", type=Path, metavar="FILE", help="with --dry-run: a file that describes the cluster")
+    many.add_argument(
+        "--shard", metavar="K/N", help="every Nth case, from the Kth on, such as 2/8; each shard has its own run file"
+    )
     where = run.add_argument_group("output")
     where.add_argument(
         "--out", type=named, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
@@ -104,17 +105,12 @@ def add(commands: Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if pick("executor", options.executor, EXECUTORS) == "ray":
-        return fleet.run(options)
-    _refuse_fleet_options(options)
     from rich.console import Console
 
     from bench.plans.duration import OVERRUN
     from bench.plans.plan import fitting
     from bench.running.executors import LocalProcesses
-    from bench.running.live_reporter import watched
     from bench.running.preflight import preflight
-    from bench.running.preparation import executor_for
     from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table
     from bench.running.sweep import remaining, run
 
@@ -124,16 +120,17 @@ def _run(options: argparse.Namespace) -> int:
     deadline = None if budget_s is None else start + budget_s
     profile, recipes, contributor = profile_of(options), recipes_of(options), contributor_of(options.by)
     device = None if options.device is None else pick("device", options.device, DEVICES)
-    console, executor = Console(soft_wrap=True, highlight=False, markup=False), LocalProcesses()
+    cluster = _cluster(options, device)
+    console = Console(soft_wrap=True, highlight=False, markup=False)
 
     for local in filter(None, (recipe.local for recipe in recipes)):
         console.print(f"{local.name}: {local.identity}")
     console.print("Checking the machine …")
-    machine = preflight(executor, device, recipes, profile)
+    machine = cluster.preflight(recipes, profile) if cluster else preflight(LocalProcesses(), device, recipes, profile)
     environment = machine.environment
     plan, run_file, pace = prepared(options, recipes, machine)
     forgotten = run_file.forgotten(retry_failed=options.retry_failed)
-    steps = remaining(plan, run_file, run_file.records, forgotten, None if deadline is None else pace)
+    steps = remaining(plan, run_file, run_file.records, forgotten)
     path = display_path(run_file.path)
     console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")
     if not steps:
@@ -154,18 +151,21 @@ def _run(options: argparse.Namespace) -> int:
 
     try:
         with BarReporter(console) if console.is_terminal else PlainReporter(console) as reporter:
-            records = run(
+            here = partial(
+                run,
+                executor=LocalProcesses(),
+                pace=pace,
+                grace_s=OVERRUN * (budget_s or 0.0),
+                examine=doctor.complaints,
+            )
+            records = (cluster.run if cluster else here)(
                 plan,
                 machine,
                 run_file,
-                executor_for(machine, executor, reporter.warn),
-                watched(reporter),
-                pace=pace,
+                reporter=reporter,
                 deadline=deadline,
-                grace_s=OVERRUN * (budget_s or 0.0),
                 retry_failed=options.retry_failed,
                 contributor=contributor,
-                examine=doctor.complaints,
             )
     except KeyboardInterrupt:
         console.print(f"Stopped. Finished records are in {path}. To continue: {resume_command(options)}")
@@ -175,6 +175,18 @@ def _run(options: argparse.Namespace) -> int:
         done = len(records) - len(run_file.records)
         console.print(_time_is_up(unmeasured, pace, preparation_s, done, options))
     return OK if any(record.measurement for record in records) else NOTHING_MEASURED
+
+
+def _cluster(options: argparse.Namespace, device: str | None) -> RayCluster | None:
+    """Return the cluster to measure on, or None for this machine."""
+    if pick("executor", options.executor, EXECUTORS) == "ray":
+        from bench.running.ray_executor import RayCluster
+
+        return RayCluster(device, options.accelerator_type)
+    if options.accelerator_type:
+        remedy = "add --executor ray, or omit this option"
+        raise AtlasError("only applies to a Ray cluster", where="--accelerator-type", remedy=remedy)
+    return None
 
 
 def _report(records: Sequence[Record], path: str, console: Console) -> None:
@@ -200,10 +212,3 @@ def _time_is_up(
     enough = time_budget(enough_s(left, pace), preparation_s)
     is_short = options.time_budget is not None and seconds_of(options.time_budget) < seconds_of(enough)
     return f"{time_is_up(left, pace, done)} To continue: {resume_command(options, enough if is_short else None)}"
-
-
-def _refuse_fleet_options(options: argparse.Namespace) -> None:
-    for name in ("address", "accelerator", "cluster"):
-        if getattr(options, name):
-            remedy = "add --executor ray, or omit this option"
-            raise AtlasError("only applies to a fleet of machines", where=f"--{name}", remedy=remedy)

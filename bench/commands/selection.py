@@ -129,6 +129,9 @@ def prepared(
 
     profile = profile_of(options)
     plan = make_plan(profile, recipes, machine.device)
+    if options.shard:
+        first, every = shard_of(options.shard)
+        plan = msgspec.structs.replace(plan, planned=plan.planned[first - 1 :: every])
     if machine.device != "cuda" and any(planned.cell.tf32 for planned in plan.planned):
         what = f"a {machine.device} device does not offer TF32"
         raise AtlasError(
@@ -152,6 +155,15 @@ def _is_ordinary(plan: Plan, machine: Machine) -> bool:
 
     profile = PROFILES[plan.profile.name]
     return plan == make_plan(profile, _table_recipes(profile.models), machine.device)
+
+
+def shard_of(text: str) -> tuple[int, int]:
+    """Return the numbers of a shard such as 2/8. Raises `AtlasError`."""
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        remedy = "give two whole numbers, such as 2/8 for the second of eight shards"
+        raise AtlasError(f"{text!r:.60} is not a shard", where="--shard", remedy=remedy)
+    return int(match[1]), int(match[2])
 
 
 def seconds_of(text: str) -> float:

@@ -104,8 +104,6 @@ def _unknown(record: Record) -> Iterator[tuple[str, str]]:
         yield "profile", record.profile
     if record.plan and not re.fullmatch("[0-9a-f]{6}", record.plan):
         yield "plan", record.plan
-    if record.node and not re.fullmatch("node-[0-9a-f]{1,8}", record.node):
-        yield "node", record.node
     if record.command and not _reproduces(record.command, record):
         yield "command", record.command
     yield from (("costs_s", phase) for phase in record.costs_s if phase not in CELL_PHASES)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,10 +77,8 @@ def load(
     batches: int,
     dtype: torch.dtype,
     device: torch.device,
-    turn: AbstractContextManager[None] | None = None,
 ) -> Loaded:
-    """Build the module and its batches, and move them to `device` within the context `turn`. Raises whatever
-    transformers raises, such as `OSError`."""
+    """Build the module and its batches on `device`. Raises whatever transformers raises, such as `OSError`."""
     spec = recipe.spec
     with _without_hub(recipe):
         torch.manual_seed(SEED)
@@ -90,10 +88,8 @@ def load(
         text = _text(recipe, batch_size) if "input_ids" in accepted else {}
     scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
     inputs = ({name: value[own] for name, value in pixels.items() if name in accepted} | text for own in scenes)
-    with turn or nullcontext():
-        module = module.to(device)
-        placed = tuple({name: _place(value, dtype, device) for name, value in batch.items()} for batch in inputs)
-    return Loaded(module, placed)
+    placed = tuple({name: _place(value, dtype, device) for name, value in batch.items()} for batch in inputs)
+    return Loaded(module.to(device), placed)
 
 
 def architecture(recipe: Recipe) -> str:

@@ -35,14 +35,12 @@ from bench.machine import (
     sees_all_processes,
 )
 from bench.measuring.interference import SLOWDOWNS, throttle_reasons
-from bench.served_requests import ServedRequests
 
 BUSY_SHARE = 0.1
 """Share of the cores used by others. Shared caches and clocks affect latency well before cores run out."""
 
-LOOK_S, LOOKS = 1.0, 5
-"""Seconds to watch the load, and the most times. The load average covers minutes and includes programs that have
-ended."""
+LOOK_S = 1.0
+"""Seconds to watch the load. The load average covers minutes and includes programs that have ended."""
 
 STOLEN_SHARE = 0.02
 """Share of CPU time that the host of a virtual machine gave to others."""
@@ -346,20 +344,7 @@ def look(cache: Path, seconds: float = LOOK_S) -> MachineState:
 
 
 def _load(seconds: float) -> tuple[float | None, float | None]:
-    """Sleep for `seconds`, and return the number of busy cores and the stolen share of CPU time.
-
-    Looks again if a server of the guide answered a request meanwhile: it will not while a model is measured.
-    """
-    served = ServedRequests.of_environment()
-    for _ in range(LOOKS):
-        state = served.state() if served else None
-        load = _load_once(seconds)
-        if served is None or state is None or served.are_quiet_since(state):
-            break
-    return load
-
-
-def _load_once(seconds: float) -> tuple[float | None, float | None]:
+    """Sleep for `seconds`, and return the number of busy cores and the stolen share of CPU time."""
     before = psutil.cpu_times()
     psutil.cpu_percent()
     percent = psutil.cpu_percent(interval=seconds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from typing import Any
 from unittest.mock import patch
@@ -89,44 +89,6 @@ def inspect(
         partitions=partitions,
         cuts=tuple(map(message, cuts)) if replays else (),
     )
-
-
-class NotRunError(Exception):
-    """Compiled code was called where it should not run."""
-
-
-@contextmanager
-def not_running() -> Iterator[None]:
-    """Let a call in this context compile, and end it where what Inductor has compiled would run for the first time."""
-    from torch._inductor.output_code import CompiledFxGraph  # noqa: PLC0415 - takes seconds
-
-    def refuse(_graph: CompiledFxGraph, _inputs: object) -> None:
-        raise NotRunError
-
-    with suppress(NotRunError), patch.object(CompiledFxGraph, "__call__", refuse):
-        yield
-
-
-@contextmanager
-def kernels_timed_within(turn: AbstractContextManager[None]) -> Iterator[None]:
-    """Let Inductor time the kernels among which it chooses within this context. It may enter it again within itself."""
-    from torch._inductor.runtime import benchmarking  # noqa: PLC0415 - as above
-
-    if not hasattr(benchmarking, "set_gpu_benchmark_lock_context"):  # before torch 2.13
-        timed = benchmarking.benchmarker.benchmark_gpu
-
-        def timed_within(*args: Any, **options: Any) -> Any:
-            with turn:
-                return timed(*args, **options)
-
-        with patch.object(benchmarking.benchmarker, "benchmark_gpu", timed_within):
-            yield
-        return
-    before = benchmarking.set_gpu_benchmark_lock_context(lambda: turn)
-    try:
-        yield
-    finally:
-        benchmarking.set_gpu_benchmark_lock_context(before)
 
 
 def replayed(call: Callable[[], object]) -> int:

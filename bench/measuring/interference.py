@@ -1,10 +1,9 @@
 """Detect what disturbs a round while it is timed. Imports no torch.
 
-`RoundWatch` asks several watches after each round, and counts what they saw. `RequestWatch` sees whether a server of
-the guide answered a request meanwhile. `CpuWatch` sees other programs: it compares the kernel's CPU times with those of
-this process, since the rest went to other programs, or to other virtual machines. It cannot see sharing of a physical
-core or a cache. Without CPU times, no round counts as disturbed. `bench.measuring.sensors` has the watch of a device,
-whose throttle reasons are named here.
+`RoundWatch` asks several watches after each round, and counts what they saw. `CpuWatch` sees other programs: it
+compares the kernel's CPU times with those of this process, since the rest went to other programs, or to other virtual
+machines. It cannot see sharing of a physical core or a cache. Without CPU times, no round counts as disturbed.
+`bench.measuring.sensors` has the watch of a device, whose throttle reasons are named here.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import psutil
 
 from bench.machine import cores
 from bench.records.record import Telemetry
-from bench.served_requests import ServedRequests
 
 SHARE = 0.05
 """Threshold: the share of one core that others used during a round. A variant that waits for all its threads loses the
@@ -28,8 +26,8 @@ same share."""
 LEAST_S = 0.03
 """Minimum CPU time of others. CPU times tick every 10 ms on each core, so that two idle cores show up to 20 ms."""
 
-PROGRAMS, REQUESTS = "other programs", "requests to the guide"
-"""The names of disturbances among the throttle reasons of a `Telemetry`."""
+PROGRAMS = "other programs"
+"""The name of their disturbance among the throttle reasons of a `Telemetry`."""
 
 SLOWDOWNS = {
     "hardware slowdown": 0x08,
@@ -77,26 +75,6 @@ class RoundWatch:
         return msgspec.structs.replace(
             first, throttle_reasons=reasons, repeated_rounds=self._disturbed - kept, throttled_rounds=kept
         )
-
-
-class RequestWatch:
-    """Checks whether a server of the guide, started together with the measurement, answered a request."""
-
-    def __init__(self, served: ServedRequests) -> None:
-        self._served = served
-        self._before = served.state()
-        self._disturbed = 0
-
-    def is_disturbed(self) -> bool:
-        """See `Watch.is_disturbed`. A request that goes on disturbs as well."""
-        is_disturbed = not self._served.are_quiet_since(self._before)
-        self._before = self._served.state()
-        self._disturbed += is_disturbed
-        return is_disturbed
-
-    def telemetry(self) -> Telemetry:
-        """See `Watch.telemetry`."""
-        return Telemetry(throttle_reasons={REQUESTS: self._disturbed} if self._disturbed else {})
 
 
 class CpuReading(NamedTuple):

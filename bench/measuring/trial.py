@@ -11,7 +11,6 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from copy import deepcopy
 
 import msgspec
@@ -23,14 +22,13 @@ from bench.measuring import accuracy, graphs, roofline
 from bench.measuring.build import Inputs, Loaded
 from bench.measuring.doctor import NO_COMPILER
 from bench.measuring.environment import load_average, minor_faults
-from bench.measuring.interference import SLOWDOWNS, CpuWatch, RequestWatch, RoundWatch, Watch
+from bench.measuring.interference import SLOWDOWNS, CpuWatch, RoundWatch, Watch
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
-from bench.measuring.variants import Turn, Variants, autocast, load_job
+from bench.measuring.variants import Variants, autocast, load_job
 from bench.plans.messages import BUILDING, PEAKS, CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility, wording
 from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant, Work
-from bench.served_requests import ServedRequests
 from bench.statistics.cells import Cells, best_peaks
 from bench.statistics.intervals import median_interval
 from bench.statistics.processes import VARIANTS
@@ -57,17 +55,7 @@ REPORT_EVERY_S = 1.0
 
 
 @torch.no_grad()
-def prepare(job: Job, device: str) -> Variants:
-    """Return what `run` can be given: the model and batches, compiled if the job may be. See `Prepare`."""
-    turn = Turn(device) if device else nullcontext()
-    variants = Variants(job, turn)
-    if job.ahead:
-        variants.compile_ahead(turn)
-    return variants
-
-
-@torch.no_grad()
-def run(job: Job, send: Send, prepared: Variants | None = None) -> CellOutcome:
+def run(job: Job, send: Send) -> CellOutcome:
     """Measure the cell of the job, and return how it ended.
 
     Eager runs before anything is compiled, because buffers that a model creates on its first call would cause graph
@@ -77,8 +65,7 @@ def run(job: Job, send: Send, prepared: Variants | None = None) -> CellOutcome:
     send(Phase(name=BUILDING))
     size = None
     try:
-        variants = prepared or Variants(job)
-        variants.job = job  # with the peaks, which may have been unknown before
+        variants = Variants(job)
         size = variants.loaded.input_size
         if variants.find_other_processes() and not job.allow_busy:
             return CellOutcome(status=Status.SKIPPED, reason=wording.BUSY(), input_size=size)
@@ -168,8 +155,7 @@ def _watch(variants: Variants) -> RoundWatch:
     the CPU is watched as well."""
     device: list[Watch] = [DeviceWatch(variants.sensors)] if variants.sensors else []
     threads = 1 if variants.sensors else torch.get_num_threads()
-    served = ServedRequests.of_environment()
-    return RoundWatch([*device, CpuWatch(threads), *([RequestWatch(served)] if served else [])])
+    return RoundWatch([*device, CpuWatch(threads)])
 
 
 def _alone(variants: Variants, subject: Subject, send: Send) -> Measurement | None:
@@ -199,11 +185,8 @@ def _compiled_alone(variants: Variants, send: Send) -> Variant | None:
     return found.eager if found else None
 
 
-def _compilation(variants: Variants, first_calls_ms: tuple[float, ...] | None) -> Compilation:
-    """Return the time to ready: the first calls minus their time in steady state. Beside others, before its turn, a
-    process compiles more slowly than alone: without the first calls, nothing is known."""
-    if first_calls_ms is None:
-        return Compilation()
+def _compilation(variants: Variants, first_calls_ms: tuple[float, ...]) -> Compilation:
+    """Return the time to ready: the first calls minus their time in steady state."""
     steady_ms = float(np.median(variants.compiled.medians_ms()))
     ready_s = round(max(0.0, sum(first_calls_ms) - len(first_calls_ms) * steady_ms) / 1e3, 3)
     is_warm = variants.job.warm

@@ -5,13 +5,10 @@ Imports torch.
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from pathlib import Path
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import msgspec
@@ -44,7 +41,7 @@ ENERGY_BLOCK_MS = 20.0
 """Time between readings of the energy counter, which ticks no faster."""
 
 
-def load_job(job: Job, turn: AbstractContextManager[None] | None = None) -> Loaded:
+def load_job(job: Job) -> Loaded:
     """Build the model of the job's cell and its batches: see `load`. Autocast leaves both in float32."""
     return load(
         job.recipe,
@@ -52,7 +49,6 @@ def load_job(job: Job, turn: AbstractContextManager[None] | None = None) -> Load
         batches=job.sampling.inputs,
         dtype=torch.float32 if job.cell.autocast else getattr(torch, job.cell.dtype),
         device=torch.device(job.cell.device),
-        turn=turn,
     )
 
 
@@ -92,33 +88,13 @@ def _release(device: torch.device) -> None:
         torch.accelerator.empty_cache()
 
 
-class Turn(AbstractContextManager[None]):
-    """Holds the lock of a file, without which no worker that gets ready uses the device. Inductor enters it again while
-    it holds it."""
-
-    def __init__(self, device: str) -> None:
-        self._path, self._depth = Path(device), 0
-
-    def __enter__(self) -> None:
-        if not self._depth:
-            self._file = self._path.open("ab")
-            fcntl.flock(self._file, fcntl.LOCK_EX)
-        self._depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._file.close()  # which gives the lock back
-
-
 class Variants:
     """Eager and compiled, each a `Subject`, with the same module and batches."""
 
-    def __init__(self, job: Job, turn: AbstractContextManager[None] | None = None) -> None:
+    def __init__(self, job: Job) -> None:
         self.job = job
-        with turn or nullcontext():
-            set_precision(job.cell)
-        self.loaded = load_job(job, turn)
+        set_precision(job.cell)
+        self.loaded = load_job(job)
         self.device = torch.device(job.cell.device)
         self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
         self.had_other_processes = False
@@ -162,50 +138,20 @@ class Variants:
                 timed(self.eager, PEAK_CALLS)
             self._eager_reserved_gb = memory.reserved_gb
 
-    def compile(self) -> tuple[float, ...] | None:
-        """Compile, and return the latencies in ms of the calls until the model is ready, or None if the model has been
-        compiled ahead and only needs these calls."""
-        if self._compiled_module is not None:
-            with self._noting():  # what follows a graph break is compiled now
-                timed(self.compiled, FIRST_CALLS)
-            return None
-        with self._compiling() as imported_ms:
-            first, *others = timed(self.compiled, FIRST_CALLS)
-        return imported_ms + first, *others
-
-    def compile_ahead(self, turn: AbstractContextManager[None]) -> None:
-        """Compile without running the result, after one eager call. Whatever runs on the device does so within `turn`,
-        which may be entered again within itself."""
-        with turn:
-            self.eager.call(0)
-            _release(self.device)
-        with graphs.kernels_timed_within(turn), self._compiling(), graphs.not_running():
-            self.compiled.call(0)
-        if self.device.type != "cpu":
-            with turn:
-                torch.accelerator.empty_cache()  # of what Inductor timed kernels with
-
-    @contextmanager
-    def _compiling(self) -> Iterator[float]:
-        """Compile the model at its first call within the context. Yield the time in ms to import Inductor, otherwise
-        part of that call."""
+    def compile(self) -> tuple[float, ...]:
+        """Compile, and return the latencies in ms of the calls until the model is ready. The first one includes the
+        import of Inductor."""
         cell, start, self.traffic_bytes, self._cuts = self.job.cell, time.perf_counter(), [], {}
         graphs.reset()  # with CUDA, it imports Inductor
-        with self._noting():
-            imported_ms = (time.perf_counter() - start) * 1e3
-            self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
-            yield imported_ms
-
-    @contextmanager
-    def _noting(self) -> Iterator[None]:
-        """Note what Inductor tells only while it compiles."""
         noting: AbstractContextManager[dict[str, None]] = graphs.cut_reasons() if self._replays else nullcontext({})
         with roofline.inductor_traffic() as traffic_bytes, noting as cuts:
+            imported_ms = (time.perf_counter() - start) * 1e3
+            self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
             try:
-                yield
+                first, *others = timed(self.compiled, FIRST_CALLS)
             finally:
-                self.traffic_bytes += traffic_bytes
-                self._cuts |= cuts
+                self.traffic_bytes, self._cuts = traffic_bytes, cuts
+        return imported_ms + first, *others
 
     def inspect_graphs(self) -> Graphs:
         """Return what Dynamo did, and how many CUDA graphs a warm call replays. Compiled code may be lost after it."""

@@ -8,27 +8,24 @@ and the worker ends with everything that it started.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
 from bench.errors import AtlasError
-from bench.parent import at_end_of_parent
 from bench.plans.messages import (
-    READY,
     Answer,
     CheckSelf,
     Job,
     Message,
-    Phase,
     Preflight,
-    Prepare,
     Refusal,
     Request,
     Send,
@@ -37,35 +34,30 @@ from bench.plans.messages import (
 )
 
 
-def main(
-    answer: Callable[[Request, Send], Answer] | None = None, prepare: Callable[[Prepare], object] | None = None
-) -> None:
-    """Serve one request, then exit. A worker of another kind gives its own `answer`, and its own way to `prepare`."""
+def main(answer: Callable[[Request, Send], Answer] | None = None) -> None:
+    """Serve one request, then exit. A worker of another kind gives its own `answer`."""
     with suppress(OSError):  # out of memory, the kernel should kill this process, not the sweep
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-    at_end_of_parent(_end)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     channel = _claim_stdout()
-    request, prepared = _read(), None
+    line = sys.stdin.buffer.readline()
+    if not line:
+        _end()
 
     def send(message: Message) -> None:
         channel.write(msgspec.json.encode(message) + b"\n")
         channel.flush()
 
-    if isinstance(request, Prepare):
-        prepared = (prepare or _prepared)(request)
-        send(Phase(name=READY))
-        request = _read()
-    send((answer or partial(_answer, prepared=prepared))(request, send))
+    send((answer or _answer)(msgspec.json.decode(line, type=Request), send))
     os._exit(0)  # tearing torch down takes seconds and may still crash
 
 
-def _read() -> Request:
-    """Return the next request. Ends this process if the parent has ended."""
-    line = sys.stdin.buffer.readline()
-    if not line:
-        _end()
-    request: Request = msgspec.json.decode(line, type=Request)
-    return request
+def _end_with_parent() -> None:
+    """Wait until the other end of standard input, a pipe, closes: the parent has ended, however that happened."""
+    poll = select.poll()
+    poll.register(0, 0)  # no event but the hangup, which is always told
+    poll.poll()
+    _end()
 
 
 def _claim_stdout() -> BinaryIO:
@@ -82,14 +74,7 @@ def _end() -> None:
     os._exit(1)
 
 
-def _prepared(request: Prepare) -> object:
-    """Return what the job needs. If that fails, this process ends, and another one will find out why."""
-    from bench.measuring.trial import prepare  # noqa: PLC0415 - imports torch, which takes seconds
-
-    return prepare(request.job, request.device)
-
-
-def _answer(request: Request, send: Send, prepared: Any = None) -> Answer:
+def _answer(request: Request, send: Send) -> Answer:
     try:
         if isinstance(request, Preflight):
             from bench.measuring.preflight import preflight  # noqa: PLC0415 - imports torch, which takes seconds
@@ -106,7 +91,7 @@ def _answer(request: Request, send: Send, prepared: Any = None) -> Answer:
         assert isinstance(request, Job)
         from bench.measuring.trial import run  # noqa: PLC0415 - as above
 
-        return run(request, send, prepared)
+        return run(request, send)
     except AtlasError as error:
         return Refusal(what=error.what, where=error.where, remedy=error.remedy)
 

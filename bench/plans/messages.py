@@ -22,9 +22,8 @@ from bench.records.wording import DIAGNOSTICS
 
 Weights = Literal["random", "pretrained"]
 
-STARTING, BUILDING, READY = "starting", "building", "ready"
-"""Phases of a worker until it has a model: until its first message, it starts Python and imports torch. One that gets
-`READY` for its turn reports no other phase before, and may even have compiled."""
+STARTING, BUILDING = "starting", "building"
+"""Phases of a worker until it has a model: until its first message, it starts Python and imports torch."""
 
 PEAKS = "peaks"
 """The phase of a worker that measures the peaks of the device, and has not been given them."""
@@ -92,16 +91,14 @@ class Preflight(_Message, frozen=True):
     device: str | None = None
     recipes: tuple[Recipe, ...] = ()
     allow_busy: bool = False
-    keep_memory: bool = True
 
 
 class Job(_Message, frozen=True):
     """Request: measure one cell in this process.
 
     `warm` means that an earlier process filled the compile cache and recorded whatever is equal in all processes.
-    `peaks` are those of the device, if enough processes have measured them. With `ahead`, a worker that waits for its
-    turn compiles meanwhile. `allow_busy` permits other processes on the device. `cache` is the folder in which torch
-    and Triton keep what they compile, or empty for one of their own. It is emptied for a worker that is not `warm`.
+    `peaks` are those of the device, if enough processes have measured them. `allow_busy` permits other processes on the
+    device.
     """
 
     cell: Cell
@@ -110,18 +107,6 @@ class Job(_Message, frozen=True):
     warm: bool = False
     peaks: Peaks | None = None
     allow_busy: bool = False
-    ahead: bool = False
-    cache: str = ""
-
-
-class Prepare(_Message, frozen=True):
-    """Request: get ready to measure this job, tell `READY`, and wait for the same job, with the peaks known by then.
-
-    All that use the device meanwhile hold the lock of the file `device`, so that one at a time does.
-    """
-
-    job: Job
-    device: str
 
 
 class TakeWalkthrough(_Message, frozen=True):
@@ -185,7 +170,7 @@ class Refusal(_Message, frozen=True):
     remedy: str = ""
 
 
-Request = Preflight | Prepare | Job | TakeWalkthrough | CheckSelf
+Request = Preflight | Job | TakeWalkthrough | CheckSelf
 Answer = Machine | CellOutcome | WalkthroughTaken | SelfChecked | Refusal
 Message = Phase | Answer
 Send = Callable[[Message], None]

@@ -1,18 +1,16 @@
 """Decide what to measure and in which order: pure functions of a profile, its models, and existing records.
 
 `make_plan` takes a `Profile` and the models to build, and returns a `Plan`. `pending` returns its steps that have no
-record yet, in order; `Agenda` hands them out to several nodes.
+record yet, in order.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 import shlex
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -115,101 +113,29 @@ class Step:
     is_first: bool  # of its cell, on this machine: it compiles with an empty cache
 
 
-@dataclass(frozen=True, slots=True)
-class CellProgress:
-    """Summary of the records of one cell, as far as planning needs it."""
+def pending(plan: Plan, records: Iterable[Record], *, forgotten: Sequence[Record] = ()) -> list[Step]:
+    """Return the remaining steps in the order of the plan: the first process of every cell, then the second, and so on,
+    and all of those that autotune at the end, since each takes as long as many others.
 
-    done: int = 0  # number of processes
-    next_process: int = 0
-    has_latencies: bool = False
-    node: str | None = None  # that ran the last process, in a fleet
-
-    def plus(self, record: Record, *, counts: bool = True) -> CellProgress:
-        """Return the progress with one more record. Unless it `counts`, it only uses up its process number."""
-        return CellProgress(
-            done=self.done + counts,
-            next_process=max(self.next_process, record.process + 1),
-            has_latencies=self.has_latencies or (counts and not gave_nothing(record)),
-            node=record.node,
-        )
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether the cell has records but no latencies: out of memory, a crash, a time-out."""
-        return self.done > 0 and not self.has_latencies
-
-
-UNTOUCHED = CellProgress()
-
-
-def progress_by_cell(records: Iterable[Record], forgotten: Sequence[Record] = ()) -> dict[Cell, CellProgress]:
-    """Return the progress of each cell, by `Cell.identity`. Records in `forgotten` do not count."""
-    progress: dict[Cell, CellProgress] = {}
+    A cell that has records but no latencies is not repeated unless its records are `forgotten`. Those only use up their
+    process numbers.
+    """
     uncounted = {(record.cell.identity, record.process) for record in forgotten}
+    done, next_process, measured = Counter[Cell](), Counter[Cell](), set[Cell]()
     for record in records:
         cell = record.cell.identity
-        progress[cell] = progress.get(cell, UNTOUCHED).plus(record, counts=(cell, record.process) not in uncounted)
-    return progress
-
-
-def pending(
-    plan: Plan,
-    records: Iterable[Record],
-    *,
-    forgotten: Sequence[Record] = (),
-    durations: DurationEstimates | None = None,
-) -> list[Step]:
-    """Return the remaining steps, the most useful ones first: the first process of every cell, then the second, and so
-    on, and all of those that autotune at the end, since each takes as long as many others.
-
-    A failed cell is not repeated unless its records are `forgotten`. With `durations`, for a limited time, cells come
-    in the order of `by_use`, else in the order of the plan.
-    """
-    known = progress_by_cell(records, forgotten)
-    ordered = by_use(plan.planned, durations) if durations else plan.planned
-    cells = [(planned, known.get(planned.cell.identity, UNTOUCHED)) for planned in ordered]
+        next_process[cell] = max(next_process[cell], record.process + 1)
+        if (cell, record.process) not in uncounted:
+            done[cell] += 1
+            if not gave_nothing(record):
+                measured.add(cell)
     steps = [
-        Step(planned, progress.next_process + ahead, number == 0)
+        Step(planned, next_process[cell] + number - done[cell], number == 0)
         for number in range(plan.profile.processes)
-        for planned, progress in cells
-        if not progress.has_failed and (ahead := number - progress.done) >= 0
+        for planned in plan.planned
+        if number >= done[cell := planned.cell.identity] and (cell in measured or not done[cell])
     ]
-    return sorted(steps, key=lambda step: _autotunes(step.planned.cell))
-
-
-def _autotunes(cell: Cell) -> bool:
-    return cell.compile_mode.startswith("max-autotune")
-
-
-def by_use(planned: Sequence[PlannedCell], durations: DurationEstimates) -> list[PlannedCell]:
-    """Return the cells in the best order for a limited time: as many models as possible, of all tasks.
-
-    Combinations of data type, batch size and compile mode keep their planned order. Within one, the fastest model of
-    every task comes first, then the second fastest of every task, and so on.
-    """
-
-    def duration(item: PlannedCell) -> tuple[float, float]:
-        return durations.of(item.cell, is_first=True), _pixels_by_parameters(item)
-
-    ranks = {combination: rank for rank, combination in enumerate(dict.fromkeys(map(_combination, planned)))}
-    turns: Counter[tuple[Any, ...]] = Counter()
-    placed = []
-    for item in sorted(planned, key=duration):
-        combination = _combination(item)
-        placed.append((ranks[combination], turns[combination, item.cell.task], item))
-        turns[combination, item.cell.task] += 1
-    return [item for *_, item in sorted(placed, key=lambda place: place[:2])]
-
-
-def _combination(planned: PlannedCell) -> tuple[Any, ...]:
-    cell = planned.cell
-    return (cell.precision, cell.batch_size, cell.compile_mode)
-
-
-def _pixels_by_parameters(planned: PlannedCell) -> float:
-    """Return a proxy of the model's work, which orders models without a known duration."""
-    spec = planned.recipe.spec
-    return spec.parameters * math.prod(spec.input_size) if spec else math.inf
+    return sorted(steps, key=lambda step: step.planned.cell.compile_mode.startswith("max-autotune"))
 
 
 def fitting(steps: Sequence[Step], durations: DurationEstimates, left_s: float) -> list[Step]:
@@ -254,13 +180,6 @@ def first_of_each_cell(steps: Iterable[Step]) -> Iterator[Step]:
         seen.add(step.planned.cell)
 
 
-def compiles_ahead(step: Step, profile: Profile) -> bool:
-    """Return whether a process may compile before its turn. Then nobody learns how long compiling takes it."""
-    cell, first = step.planned.cell, (profile.batch_sizes[0], profile.compile_modes[0])
-    is_timed = step.is_first and (cell.batch_size, cell.compile_mode) == first
-    return profile.compiles_ahead and not is_timed and not _autotunes(cell)
-
-
 def duration_s(steps: Iterable[Step], durations: DurationEstimates) -> float:
     """Return the estimated duration of all steps."""
     return sum(_seconds(step, durations) for step in steps)
@@ -272,72 +191,3 @@ def _seconds(step: Step, durations: DurationEstimates) -> float:
 
 def _enough_s(step: Step, durations: DurationEstimates) -> float:
     return durations.enough_s(step.planned.cell, step.is_first)
-
-
-class Agenda:
-    """The remaining steps of a plan, handed out to several nodes.
-
-    The processes of a cell run one at a time and on one node, where later ones find its compile cache. First processes
-    go out first. Memory per cell is one `CellProgress` and no record, which suffices for a hundred thousand cells.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        progress: Mapping[Cell, CellProgress] | None = None,
-        durations: DurationEstimates | None = None,
-    ) -> None:
-        self._processes = plan.profile.processes
-        self._progress = dict(progress or {})
-        self._nodes: frozenset[str] = frozenset()
-        self._returned: list[tuple[Step, str]] = []  # with the node that gave it back
-        self._open: deque[Step] = deque()  # for any node
-        self._at: dict[str, deque[Step]] = {}  # for the node that began the cell
-        self.left = 0  # number of processes that have not ended
-        ordered = by_use(plan.planned, durations) if durations else plan.planned
-        for planned in sorted(ordered, key=lambda planned: _autotunes(planned.cell)):
-            cell = self._progress.get(planned.cell.identity, UNTOUCHED)
-            if not cell.has_failed:
-                self.left += max(0, self._processes - cell.done)
-                self._enqueue(planned, cell)
-
-    def _enqueue(self, planned: PlannedCell, progress: CellProgress) -> None:
-        if progress.done < self._processes:
-            step = Step(planned, progress.next_process, is_first=progress.done == 0)
-            queue = self._at.setdefault(progress.node, deque()) if progress.node else self._open
-            queue.append(step)
-
-    def take(self, node: str, fits: Callable[[Step], bool] = lambda _: True) -> Step | None:
-        """Return the next step for this node, or None if there is none at present.
-
-        A step for which `fits` is false is dropped for good, since the remaining time only shrinks.
-        """
-        for index, (step, failed_on) in enumerate(self._returned):
-            if failed_on != node or self._nodes <= {node}:
-                del self._returned[index]
-                return step
-        for queue in filter(None, (self._open, self._at.get(node))):
-            while queue:
-                if fits(step := queue.popleft()):
-                    return step
-        return None
-
-    def end(self, step: Step, record: Record) -> None:
-        """Note that a step has ended with this record. Queue the next process of its cell unless the cell failed."""
-        cell = step.planned.cell.identity
-        progress = self._progress[cell] = self._progress.get(cell, UNTOUCHED).plus(record)
-        self.left -= 1
-        if progress.has_failed:
-            self.left -= max(0, self._processes - progress.done)
-        else:
-            self._enqueue(step.planned, progress)
-
-    def give_back(self, step: Step, node: str) -> None:
-        """Return a step that this node could not run. Another node takes it next, or this one if it is the only one."""
-        self._returned.append((step, node))
-
-    def keep_to(self, nodes: Iterable[str]) -> None:
-        """Set the nodes that are present. Steps queued for any other node become open to all."""
-        self._nodes = frozenset(nodes)
-        for gone in set(self._at) - self._nodes:
-            self._open.extend(self._at.pop(gone))

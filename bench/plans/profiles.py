@@ -70,7 +70,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     dynamic: bool | None = None  # argument of torch.compile: shapes are variables, constants, or decided by Dynamo
     allow_busy: bool = False  # measure even if other processes use the device
     keep_memory: bool = True  # on a CPU, reuse freed memory as PyTorch does on a GPU: `KEEP_MEMORY`
-    compiles_ahead: bool = False  # before its turn, beside others, but for the first process of each model
     processes: int = 3  # per cell; adding some only where an interval is wide would spoil its coverage
     cpu_processes: int | None = None  # on a CPU, if another number: there, processes differ by more
     timeout_s: float = 900.0  # a slower process hangs: the slowest model compiles for 5 minutes on two cores
@@ -100,9 +99,8 @@ DEPLOY = Profile(
     batch_sizes=(1, 4, 16),
     compile_modes=("default", "reduce-overhead"),
     dtypes=("autocast-float16",),
-    # Of 216 processes, each second counts. How long a start takes with a filled compile cache, and what can be learned
-    # from the code of a model alone, is left to the standard profile.
-    compiles_ahead=True,
+    # Of 216 processes, each second counts: what can be learned from the code of a model alone is left to the standard
+    # profile.
     sampling=Sampling(
         min_rounds=10,
         min_samples=10,

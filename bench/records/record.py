@@ -23,7 +23,7 @@ SCHEMA = 9
 1: first version.
 2: telemetry, work, peaks, energy, recompilations by batch size, seconds per process.
 3: memory layout, autocast, published medians, throughput, batch size per variant, files of a source, contributor.
-4: node of a fleet.
+4: node of a cluster, which is no longer recorded.
 5: FLOP of convolutions, and their peak.
 6: activations and parameters.
 7: digest and type of a local checkpoint.
@@ -388,7 +388,6 @@ class Record(_Value, frozen=True):
     source: Source | None = None
     command: Text | None = None  # reproduces this cell
     contributor: Text | None = None  # name that the contributor chose
-    node: Name | None = None  # of a fleet; only says which records share a machine
     plan: Name | None = None  # digest of profile and cells, which tells apart two protocols of one name
     flags: tuple[Slug, ...] = ()  # problems found by the importer or the doctor, from a closed set
 

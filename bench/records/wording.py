@@ -60,7 +60,7 @@ THROTTLE_REASONS = (
         "hardware power brake",
         "power cap",
     ),
-    *("application clocks", "synchronised boost", "display clocks", "other programs", "requests to the guide"),
+    *("application clocks", "synchronised boost", "display clocks", "other programs"),
 )
 """What slows a device down, limits it, or disturbs a round."""
 
@@ -107,7 +107,6 @@ OUT_BESIDE_EAGER = Template("compiled ran out of memory beside eager, and ran al
 IMPLAUSIBLE = Template("implausible: {fault:words}")
 
 NO_ANSWER = Template("no answer within {seconds:count} s")
-LOST = Template("its machine was lost")
 UNREADABLE = Template("its answer cannot be read: {error:words}")
 ENDED_BY = Template(r"the process was ended by {signal:SIG[A-Z0-9]+|signal \d+}")
 EXITED = Template(r"the process ended with exit status {status:-?\d+|None}")
@@ -124,11 +123,8 @@ SAYS_NOT = Template("the source marks the model as failed and doesn't say why")
 LAST_WORDS = Template("; its last words: {words:words}")
 """May follow a reason: the last line that the process wrote."""
 
-AGAIN = Template(" (the second time)")
-"""May follow the reason of a process that a fleet has tried twice."""
-
-_REASONS = [value for value in globals().values() if isinstance(value, Template) and value not in (LAST_WORDS, AGAIN)]
-_REASON = re.compile(f"(?:{'|'.join(each.pattern for each in _REASONS)})(?:{LAST_WORDS.pattern})?(?:{AGAIN.pattern})?")
+_REASONS = [value for value in globals().values() if isinstance(value, Template) and value is not LAST_WORDS]
+_REASON = re.compile(f"(?:{'|'.join(each.pattern for each in _REASONS)})(?:{LAST_WORDS.pattern})?")
 
 
 @lru_cache(maxsize=65_536)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,8 +26,8 @@ from typing import Protocol, Self
 
 import msgspec
 
-from bench.errors import AtlasError, unwritable
-from bench.plans.messages import STARTING, Answer, Job, Message, Phase, Request
+from bench.errors import AtlasError
+from bench.plans.messages import STARTING, Answer, Message, Phase, Request
 from bench.records import scrub, wording
 from bench.records.run_file import MAX_LINE_BYTES
 
@@ -62,7 +61,6 @@ class WorkerExit:
     decode_error: str = ""  # why one of its messages could not be read; the worker was stopped for it
     returncode: int | None = None  # negative: the signal that ended it
     out_of_memory: bool = False  # the kernel killed a process for lack of memory meanwhile
-    is_lost: bool = False  # its machine was lost, or the worker could not be started there
     last_line: str = ""  # of its standard error
 
     @property
@@ -70,8 +68,6 @@ class WorkerExit:
         """Why there is no answer."""
         if self.timed_out:
             return wording.NO_ANSWER(seconds=self.seconds)
-        if self.is_lost:
-            return wording.LOST()
         if self.decode_error:
             return wording.UNREADABLE(error=self.decode_error)
         if self.returncode is not None and self.returncode < 0:
@@ -156,9 +152,12 @@ class LocalProcesses:
         refuse_windows()
         stopwatch, kills = _Stopwatch(), _kernel_kills()
         answer, decode_error, timed_out = None, "", False
-        with self.start(request, variables) as process, Pipes(process) as pipes:
+        with start_process(self.command, variables) as process, _Pipes(process) as pipes:
             try:
-                send(process, request)
+                assert process.stdin is not None
+                with suppress(BrokenPipeError):  # one that died at once tells why by its exit status
+                    process.stdin.write(msgspec.json.encode(request) + b"\n")
+                    process.stdin.flush()
                 pipes.deadline = stopwatch.began + timeout_s
                 for message in pipes.messages(on_second):
                     if isinstance(message, Phase):
@@ -172,7 +171,8 @@ class LocalProcesses:
             except msgspec.DecodeError as error:
                 decode_error = scrub.message(error)
             finally:
-                kill_group(process)  # compile workers outlive a crash
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)  # compile workers outlive a crash
             costs_s = stopwatch.stop()
             return WorkerExit(
                 seconds=sum(costs_s.values()),
@@ -185,39 +185,10 @@ class LocalProcesses:
                 last_line=pipes.last_line(),
             )
 
-    def start(self, request: Request, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Return a worker that waits to be sent this request, or one to get ready for it."""
-        if isinstance(request, Job) and request.cache:
-            variables = {**variables, **_caches_of(request)}
-        return start_process(self.command, variables)
-
-
-def _caches_of(job: Job) -> dict[str, str]:
-    """Return the environment variables with the compile caches of a job, after emptying those of a cold one."""
-    folder = Path(job.cache)
-    if not job.warm:
-        shutil.rmtree(folder, ignore_errors=True)
-    variables = caches_below(folder)
-    try:
-        for each in variables.values():
-            Path(each).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        remedy = "free up disk space there, then run the same command to continue"
-        raise unwritable(folder, error, remedy) from None
-    return variables
-
 
 def caches_below(folder: Path) -> dict[str, str]:
     """Return the environment variables by which torch and Triton keep what they compile below a folder."""
     return {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton")}
-
-
-def send(process: subprocess.Popen[bytes], request: Request) -> None:
-    """Write a request to a worker. One that died at once tells why by its exit status."""
-    assert process.stdin is not None
-    with suppress(BrokenPipeError):
-        process.stdin.write(msgspec.json.encode(request) + b"\n")
-        process.stdin.flush()
 
 
 def start_process(command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -238,7 +209,7 @@ def start_process(command: Sequence[str], variables: Mapping[str, str]) -> subpr
 
 
 @dataclass
-class Pipes:
+class _Pipes:
     """The output of a worker: messages on standard output, and the end of standard error."""
 
     process: subprocess.Popen[bytes]
@@ -300,12 +271,6 @@ class Pipes:
             self._keep_tail()
         lines = self._tail.decode(errors="replace").strip().splitlines()
         return scrub.message(lines[-1]) if lines else ""
-
-
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a worker with all that it started."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _kernel_kills() -> int:

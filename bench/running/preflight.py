@@ -22,27 +22,13 @@ def preflight(
     executor: Executor, device: str | None, recipes: Sequence[Recipe] = (), profile: Profile = STANDARD
 ) -> Machine:
     """Return the machine that a worker finds. Raises `AtlasError`."""
-    return machine_of(ask(executor, preflight_request(device, recipes, profile)))
-
-
-def preflight_request(device: str | None, recipes: Sequence[Recipe], profile: Profile) -> Preflight:
-    """Return the request that a machine answers before it measures these recipes."""
-    return Preflight(
+    request = Preflight(
         device=device,
         recipes=tuple(recipe for recipe in recipes if recipe.needs_hub),
         allow_busy=profile.allow_busy,
-        keep_memory=profile.keep_memory,
     )
-
-
-def ask(executor: Executor, request: Preflight) -> WorkerExit:
-    """Send the request to a worker of this executor."""
-    variables = variables_of(request.recipes, keep_memory=request.keep_memory)
-    return executor.run(request, variables=variables, timeout_s=PREFLIGHT_TIMEOUT_S, on_phase=lambda _: None)
-
-
-def machine_of(ended: WorkerExit) -> Machine:
-    """Return the machine that the worker described. Raises `AtlasError`."""
+    variables = variables_of(request.recipes, keep_memory=profile.keep_memory)
+    ended = executor.run(request, variables=variables, timeout_s=PREFLIGHT_TIMEOUT_S, on_phase=lambda _: None)
     machine = answer_of(ended, "torch cannot be used here")
     assert isinstance(machine, Machine)
     return machine

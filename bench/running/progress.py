@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -30,8 +29,6 @@ class PlainReporter:
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self._left = 0
-        self._left_s = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -41,7 +38,6 @@ class PlainReporter:
 
     def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
         """See `Reporter.begin`."""
-        self._left, self._left_s = left, left_s
         text = f"[{done + 1}/{done + left}] {describe(step.planned.cell)}, process {step.process + 1} … "
         self.console.print(text + f"about {duration(left_s)} left")
 
@@ -57,22 +53,7 @@ class PlainReporter:
         self.console.print(f"    {outcome(record)} ({seconds:.0f} s)")
 
 
-class BarContext:
-    """A reporter that shows its `_bar` while its context is open."""
-
-    _bar: Progress
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-
-class BarReporter(BarContext):
+class BarReporter:
     """Draws a bar with the model, the phase and the time left, at every event and once a second."""
 
     def __init__(self, console: Console) -> None:
@@ -92,6 +73,13 @@ class BarReporter(BarContext):
         self._phase = ""
         self._ends_at = 0.0
         self.on_second: Callable[[], None] | None = self._draw
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
 
     def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
         """See `Reporter.begin`."""

@@ -17,27 +17,25 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from bench.errors import AtlasError, Complaint
+from bench.errors import AtlasError, Complaint, unwritable
 from bench.machine import boot
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import PEAKS, CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
 from bench.plans.models import flop_of_image
-from bench.plans.plan import Plan, Step, compiles_ahead, duration_s, first_of_each_cell, fitting, pending, surest
+from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest
 from bench.plans.profiles import Profile
 from bench.records import document, plausibility, wording
 from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.run_file import read
-from bench.running.executors import Executor, WorkerExit
+from bench.running.executors import Executor, WorkerExit, caches_below
 from bench.running.preflight import variables_of
-from bench.running.preparation import MOST, Expected, Foreseeing
 from bench.running.resume import RunFile, environment_of, owned, write
 from bench.statistics.cells import best_peaks
 
@@ -86,112 +84,86 @@ def run(
 ) -> list[Record]:
     """Measure what is pending and return all records of the run.
 
-    `pace`: durations known from earlier runs. `deadline`: a time of the clock; the most useful steps come first
-    (`by_use`), and no step begins that is expected to end later. One that lasts longer is stopped `grace_s` after the
-    deadline; `stopped_runs` keeps its duration for the next run. `examine` is called before a process, but not within
-    `LOOK_EVERY_S` of the last time; each of its complaints is shown once and flagged in the records. Raises
-    `KeyboardInterrupt` on SIGINT and SIGTERM, with all finished records on disk.
+    `pace`: durations known from earlier runs. `deadline`: a time of the clock; no step begins that is expected to end
+    later. One that lasts longer is stopped `grace_s` after the deadline; `stopped_runs` keeps its duration for the next
+    run. `examine` is called before a process, but not within `LOOK_EVERY_S` of the last time; each of its complaints is
+    shown once and flagged in the records. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all finished records
+    on disk.
     """
-    pace = pace or DurationEstimates(plan.profile)
+    pace, timeout_s = pace or DurationEstimates(plan.profile), plan.profile.timeout_s
 
     def left_s() -> float:
         return math.inf if deadline is None else deadline - clock()
 
     complaints, looked = list[Complaint](), -math.inf
     forgotten = run_file.forgotten(retry_failed=retry_failed)
-    with owned(run_file.path), interruptible() as held, _foreseen(executor, pace, _cache(run_file)) as foresee:
-        records = list(read(run_file.path))  # another run may have added to the file since it was chosen
-        warn = once(reporter.warn)
-        process = _Process(
-            plan, machine, run_file, executor, reporter, pace, records, held, left_s, grace_s, contributor, warn
-        )
-        while all_steps := remaining(plan, run_file, records, forgotten, None if deadline is None else pace):
-            steps, first = fitting(all_steps, pace, left_s()), surest(all_steps, pace, left_s())
-            if first is None:
+    with writing(plan, run_file, reporter, contributor) as writer:
+        while steps := remaining(plan, run_file, writer.records, forgotten):
+            in_time, step = fitting(steps, pace, left_s()), surest(steps, pace, left_s())
+            if step is None:
                 break
             document.check_writable(run_file.path.parent)  # before hours of measuring, not after
-            foresee((first, *steps))
             if clock() - looked >= LOOK_EVERY_S:
                 complaints, looked = list(examine()), clock()
-            if not process.measure(first, steps, complaints):
+            writer.warn(complaints)
+            reporter.begin(step, len(writer.records), len(in_time), duration_s(in_time, pace))
+            limit_s = min(timeout_s, left_s() + grace_s)
+            ended = measure(
+                step,
+                plan.profile,
+                _cache(run_file),
+                executor,
+                timeout_s=limit_s,
+                on_phase=reporter.phase,
+                on_second=reporter.on_second,
+                peaks=known_peaks(writer.records, step.planned.cell),
+            )
+            if ended.timed_out and limit_s < timeout_s:  # the time budget ended, not the cell
+                record = record_of(step, writer.digest, plan.profile.name, machine.environment, run_file.name, ended)
+                pace.learn(record, step.is_first)
+                _note_stopped(record, reporter)
                 break
+            if reason := skipped(ended):  # the device is busy, and the next process would be skipped as well
+                remedy = (
+                    "wait until that has finished, then run the same command to continue; to measure at the same time, "
+                    "add --allow-busy"
+                )
+                raise AtlasError(reason, where=machine.environment.device_name, remedy=remedy)
+            record = writer.append(step, ended, machine.environment, complaints)
+            pace.learn(record, step.is_first)
         else:
             shutil.rmtree(_cache(run_file), ignore_errors=True)
-    return records
+    return writer.records
 
 
 @contextmanager
-def _foreseen(executor: Executor, pace: DurationEstimates, caches: Path) -> Iterator[Callable[[Iterable[Step]], None]]:
-    """Yield a function that tells the executor which processes come next, if that is of use to it.
-
-    Later processes of a cell need the compile cache of the first one, so they are not told before that has ended.
-    """
-    foreseeing = executor if isinstance(executor, Foreseeing) else None
-
-    def expected(step: Step) -> Expected:
-        job = _job_of(step, pace.profile, caches)
-        return Expected(job, _variables_of(job, pace.profile), pace.of(step.planned.cell, step.is_first))
-
-    def foresee(coming: Iterable[Step]) -> None:
-        if foreseeing:
-            foreseeing.expect([expected(step) for step in islice(first_of_each_cell(coming), MOST)])
-
-    try:
-        yield foresee
-    finally:
-        foresee(())
+def writing(plan: Plan, run_file: RunFile, reporter: Reporter, contributor: str | None) -> Iterator[RunWriter]:
+    """Lock the run file, and make SIGINT and SIGTERM raise `KeyboardInterrupt`, but not while a record is written."""
+    with owned(run_file.path), interruptible() as held:
+        records = list(read(run_file.path))  # another run may have added to the file since it was chosen
+        yield RunWriter(plan, run_file, reporter, contributor, held, records)
 
 
 @dataclass
-class _Process:
-    """What measuring the cells of one process needs: the sweep that it is part of."""
+class RunWriter:
+    """Appends the record of each process to the run file, and reports it. `records` are all of the run."""
 
     plan: Plan
-    machine: Machine
     run_file: RunFile
-    executor: Executor
     reporter: Reporter
-    pace: DurationEstimates
-    records: list[Record]
-    held: Callable[[], AbstractContextManager[None]]
-    left_s: Callable[[], float]
-    grace_s: float
     contributor: str | None
-    warn: Callable[[Iterable[Complaint]], None]
+    held: Callable[[], AbstractContextManager[None]]
+    records: list[Record]
+    _shown: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._digest = self.plan.digest
+        self.digest = self.plan.digest  # takes a while
 
-    def measure(self, step: Step, steps: Sequence[Step], complaints: list[Complaint]) -> bool:
-        """Run one process and keep its record. Return whether there is time for another one.
-
-        `steps` are all that are left, with this one.
-        """
-        self.warn(complaints)
-        self.reporter.begin(step, len(self.records), len(steps), duration_s(steps, self.pace))
-        limit_s = min(self.plan.profile.timeout_s, self.left_s() + self.grace_s)
-        ended = measure(
-            step,
-            self.plan.profile,
-            _cache(self.run_file),
-            self.executor,
-            timeout_s=limit_s,
-            on_phase=self.reporter.phase,
-            on_second=self.reporter.on_second,
-            peaks=known_peaks(self.records, step.planned.cell),
-        )
-        if ended.timed_out and limit_s < self.plan.profile.timeout_s:
-            record = self._record(step, ended)
-            self.pace.learn(record, step.is_first)
-            _note_stopped(record, self.reporter)  # the time budget ended, not the cell
-            return False
-        self._keep(step, ended, complaints)
-        return True
-
-    def _keep(self, step: Step, ended: WorkerExit, complaints: Sequence[Complaint]) -> None:
-        """Append the record of a cell that has ended. Raises `AtlasError` if it was skipped."""
-        _refuse_skipped(ended, self.machine)
-        record = self._record(step, ended)
+    def append(
+        self, step: Step, ended: WorkerExit, environment: Environment, complaints: Sequence[Complaint]
+    ) -> Record:
+        """Keep the record of a process, flagged with the complaints. Raises `AtlasError` if it cannot be written."""
+        record = record_of(step, self.digest, self.plan.profile.name, environment, self.run_file.name, ended)
         complaints = [*complaints, *_clock(record, self.records)]
         record = msgspec.structs.replace(
             marked_implausible(record), contributor=self.contributor, flags=flags(complaints)
@@ -199,27 +171,24 @@ class _Process:
         with self.held():
             write(self.run_file.path, record)
         self.records.append(record)
-        self.pace.learn(record, step.is_first)
         self.reporter.end(record, ended.seconds)
         self.warn(complaints)
+        return record
 
-    def _record(self, step: Step, ended: WorkerExit) -> Record:
-        name, environment = self.plan.profile.name, self.machine.environment
-        return record_of(step, self._digest, name, environment, self.run_file.name, ended)
+    def warn(self, complaints: Iterable[Complaint]) -> None:
+        """Show the first complaint of each check."""
+        for complaint in complaints:
+            if complaint.check not in self._shown:
+                self.reporter.warn(complaint)
+            self._shown.add(complaint.check)
 
 
-def remaining(
-    plan: Plan,
-    run_file: RunFile,
-    records: Sequence[Record],
-    forgotten: Sequence[Record] = (),
-    durations: DurationEstimates | None = None,
-) -> list[Step]:
+def remaining(plan: Plan, run_file: RunFile, records: Sequence[Record], forgotten: Sequence[Record] = ()) -> list[Step]:
     """Return the `pending` steps. Without its compile cache, as on another machine, a cell compiles as at first."""
     caches, begun, steps = _cache(run_file), set[Cell](), []
-    for step in pending(plan, records, forgotten=forgotten, durations=durations):
+    for step in pending(plan, records, forgotten=forgotten):
         cell = step.planned.cell
-        compiles = step.is_first or (cell not in begun and not _is_filled(_cache_of(cell, caches)))
+        compiles = step.is_first or (cell not in begun and not is_filled(cache_of(cell, caches)))
         begun.add(cell)
         steps.append(dataclasses.replace(step, is_first=compiles))
     return steps
@@ -252,29 +221,12 @@ def marked_implausible(record: Record) -> Record:
     return msgspec.structs.replace(record, status=Status.UNSTABLE, reason="; ".join(filter(None, reasons)))
 
 
-def once(show: Callable[[Complaint], None]) -> Callable[[Iterable[Complaint]], None]:
-    """Return a function that shows the first complaint of each check."""
-    shown: set[str] = set()
-
-    def warn(complaints: Iterable[Complaint]) -> None:
-        for complaint in complaints:
-            if complaint.check not in shown:
-                show(complaint)
-            shown.add(complaint.check)
-
-    return warn
-
-
-def _refuse_skipped(ended: WorkerExit, machine: Machine) -> None:
-    """Raise `AtlasError` if all of the cell was skipped: the device is busy, and the next would be skipped as well."""
+def skipped(ended: WorkerExit) -> str | None:
+    """Return why all of the cell was skipped: something else computes on the device. None if it was measured."""
     answer = ended.answer
     if isinstance(answer, CellOutcome) and answer.status is Status.SKIPPED and answer.measurement is None:
-        raise AtlasError(
-            answer.reason or "the case was skipped",
-            where=machine.environment.device_name,
-            remedy="wait until that has finished, then run the same command to continue; to measure at the same time, "
-            "add --allow-busy",
-        )
+        return answer.reason or "the case was skipped"
+    return None
 
 
 def _clock(record: Record, earlier: Sequence[Record]) -> Iterator[Complaint]:
@@ -297,18 +249,14 @@ def _cache(run_file: RunFile) -> Path:
     return CACHE / f"{run_file.name}_{place}"
 
 
-def _cache_of(cell: Cell, caches: Path) -> Path:
+def cache_of(cell: Cell, caches: Path) -> Path:
     """Return the folder of the compile cache of a cell, which is another after each boot: a power cut may damage it."""
     return caches / hashlib.sha256(msgspec.json.encode((cell, boot()))).hexdigest()[:12]
 
 
-def _is_filled(cache: Path) -> bool:
+def is_filled(cache: Path) -> bool:
     """Return whether a process has compiled with this cache and has not been stopped meanwhile."""
-    return _mark_of(cache).exists()
-
-
-def _mark_of(cache: Path) -> Path:
-    return cache / "filled"
+    return (cache / "filled").exists()
 
 
 def flags(complaints: Iterable[Complaint]) -> tuple[str, ...]:
@@ -347,38 +295,34 @@ def measure(
     peaks: Peaks | None = None,
 ) -> WorkerExit:
     """Run one process. The compile cache of its cell is below `caches`, which belongs to the run and this machine."""
-    job = msgspec.structs.replace(_job_of(step, profile, caches), peaks=peaks)
+    cache = cache_of(step.planned.cell, caches)
+    warm = not step.is_first and is_filled(cache)
+    if not warm:
+        shutil.rmtree(cache, ignore_errors=True)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        remedy = "free up disk space there, then run the same command to continue"
+        raise unwritable(cache, error, remedy) from None
+    job = Job(
+        cell=step.planned.cell,
+        recipe=step.planned.recipe,
+        sampling=profile.sampling,
+        warm=warm,
+        peaks=peaks,
+        allow_busy=profile.allow_busy,
+    )
     ended = executor.run(
         job,
-        variables=_variables_of(job, profile),
+        variables=variables_of([job.recipe], keep_memory=profile.keep_memory) | caches_below(cache),
         timeout_s=timeout_s,
         on_phase=on_phase,
         on_second=on_second,
     )
     if isinstance(ended.answer, CellOutcome):
-        mark = _mark_of(Path(job.cache))
         with suppress(OSError):  # without it, the next process compiles again, and says so
-            mark.parent.mkdir(parents=True, exist_ok=True)
-            mark.touch()
+            (cache / "filled").touch()
     return ended
-
-
-def _job_of(step: Step, profile: Profile, caches: Path) -> Job:
-    """Return the job of a step, without the peaks of the device."""
-    cache = _cache_of(step.planned.cell, caches)
-    return Job(
-        cell=step.planned.cell,
-        recipe=step.planned.recipe,
-        sampling=profile.sampling,
-        warm=not step.is_first and _is_filled(cache),
-        ahead=compiles_ahead(step, profile),
-        allow_busy=profile.allow_busy,
-        cache=str(cache),
-    )
-
-
-def _variables_of(job: Job, profile: Profile) -> dict[str, str]:
-    return variables_of([job.recipe], keep_memory=profile.keep_memory)
 
 
 def record_of(step: Step, plan: str, profile: str, environment: Environment, run: str, ended: WorkerExit) -> Record:

@@ -1,4 +1,4 @@
-"""The guide while it measures the machine that serves it: the steps of the live run, and a strip that shows them.
+"""The guide while it measures the machine that serves it: see `generator.live.strip`."""
 
-Takes the folder of the project and the server; measures in other processes. See `generator.live.live_run`.
-"""
+BUDGET = "ATLAS_MEASURE"
+"""The environment variable with the time that measuring may take. With it, `mkdocs serve` measures as well."""

@@ -1,135 +1,209 @@
-"""The strip at the foot of every page while this machine is measured: what is being done, and how long it takes.
+"""Measure this machine beside the server of the guide, and show at the foot of every page how far it is.
 
-Takes the `LiveRun` beside a development server. Returns a WSGI application around that of the server. It adds the
-strip to pages, and answers the script that keeps the strip up to date, ``strip.js``: one request at a time, which
-waits until there is something new.
+`LiveRun` installs what measuring takes, then runs the quick profile, each in a process of its own; the lines that a run
+prints say how far it is. `Strip` tells it in the language of each page, and answers ``strip.js``, which asks for news.
+
+    make guide
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
+import signal
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import suppress
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+from mkdocs.livereload import LiveReloadServer
+
+from bench.commands import INTERRUPTED
 from generator.figures.markup import render
 from generator.figures.words import Words
-from generator.languages.language import SOURCE, Language
-from generator.live.live_run import LiveRun, Situation, Stage
-from generator.live.wsgi import App, Response
+from generator.languages.language import SOURCE
 from generator.pages.guide import Guide
 
-PATH = "measuring"
-"""The folder of the addresses that the script asks."""
+BENCH = (sys.executable, "-m", "bench")
+
+PATIENCE_S = 20.0
+"""Time that a process has to end when it is asked to."""
 
 FILES = {"strip.js": "text/javascript", "strip.css": "text/css"}
-"""What only the server uses, beside this module."""
 
-NEWS_WITHIN_S = 60.0
-"""The longest that the script waits: the time that is left changes without any event."""
+_BEGUN = re.compile(r"\[(\d+)/(\d+)\] (.+), process \d+ … about (.+) left")
+"""The line of `bench.running.progress.PlainReporter` when a process begins."""
 
-_REQUEST = re.compile(rf"{PATH}/([\w-]+)/(\d+)")
+
+class Stage(Enum):
+    """What is being done; for an end, what the terminal says."""
+
+    INSTALLING = "installing"
+    MEASURING = "measuring"  # the machine is checked first, without any progress
+    DONE = "This machine has been measured. The guide is served until you press Ctrl-C."
+    STOPPED = "Measuring has stopped; finished records are kept. Press Ctrl-C again to stop the server."
+    FAILED = "This machine could not be measured: see above. The guide is served until you press Ctrl-C."
+    CLOSED = "closed"  # by the reader
+
+
+class Progress(NamedTuple):
+    """The process that has begun last, and the minutes until all have ended."""
+
+    model: str
+    number: int
+    of: int
+    minutes: int
+
+
+def progress_of(line: str) -> Progress | None:
+    """Return the progress that a line of a run tells, if it does."""
+    if (match := _BEGUN.match(line)) is None:
+        return None
+    seconds = {"s": 1, "min": 60, "h": 3600}
+    left_s = sum(int(count) * seconds[unit] for count, unit in re.findall(r"(\d+) (s|min|h)\b", match[4]))
+    return Progress(match[3], int(match[1]), int(match[2]), max(1, math.ceil(left_s / 60)))
+
+
+class LiveRun:
+    """The steps, one after the other, below the folder of the project."""
+
+    def __init__(self, root: Path, budget: str) -> None:
+        self.stage, self._root, self._budget = Stage.INSTALLING, root, budget
+        self.progress: Progress | None = None
+        self._process: subprocess.Popen[str] | None = None
+        self._is_stopped = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is anything to stop."""
+        return self.stage in (Stage.INSTALLING, Stage.MEASURING)
+
+    def run(self, log: Callable[[str], object]) -> None:
+        """Install and measure. `log` prints a line."""
+        status = self._run(log, "install")
+        if not status:
+            self.stage = Stage.MEASURING
+            status = self._run(log, "run", "--profile", "quick", "--time-budget", self._budget)
+        is_stopped = self._is_stopped or status == INTERRUPTED
+        self.stage = Stage.STOPPED if is_stopped else Stage.FAILED if status else Stage.DONE
+        log(self.stage.value)
+
+    def _run(self, log: Callable[[str], object], *arguments: str) -> int:
+        """Run a command of `python -m bench`, which Ctrl-C in the terminal does not reach. Return its exit status."""
+        environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1"}
+        self._process = process = subprocess.Popen(
+            [*BENCH, *arguments],
+            cwd=self._root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+        if self._is_stopped:
+            self.stop()
+        for line in process.stdout or ():
+            log(line.rstrip())
+            self.progress = progress_of(line) or self.progress
+        return process.wait()
+
+    def stop(self) -> None:
+        """End the present process with all that it started, and let no other one measure. Finished records stay."""
+        self._is_stopped, process = True, self._process
+        if process and process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE_S)
+            process.kill()
+
+    def conduct(self, server: LiveReloadServer) -> None:
+        """Begin once the server answers. Ctrl-C then ends measuring; once that has ended, it ends the server."""
+
+        def say(line: str) -> None:
+            print(line, flush=True)  # noqa: T201  # a command line
+
+        def measure() -> None:
+            while not server.serve_thread.is_alive():
+                time.sleep(0.05)
+            say(
+                f"The guide is at {server.url}; this machine is being measured meanwhile. Press Ctrl-C to stop measuring."
+            )
+            self.run(say)
+
+        def interrupt(*_: object) -> None:
+            if not self.is_running:
+                raise KeyboardInterrupt  # MkDocs then ends the server
+            threading.Thread(target=self.stop).start()
+
+        signal.signal(signal.SIGINT, interrupt)
+        threading.Thread(target=measure, daemon=True).start()
 
 
 class Strip:
-    """The strip in all languages of a guide. `mount_path` is the path at which the server has it."""
+    """The strip in all languages of a guide. The server has its own addresses in the folder `address`."""
 
     def __init__(self, live_run: LiveRun, guide: Guide, mount_path: str) -> None:
-        self._live_run = live_run
-        self._guide = guide
-        self._root = mount_path
+        self._live_run, self._guide, self._root = live_run, guide, mount_path
+        self.address = f"{mount_path}measuring/"
 
-    def around(self, app: App, anchor: bytes) -> App:
-        """Return an application that inserts the strip after `anchor` in each page of `app`, and answers the script."""
+    def answer(self, name: str, method: str) -> tuple[str, bytes]:
+        """Return the type and the content of a name in its folder: a file, or the code of a language."""
+        if name in FILES:
+            return FILES[name], Path(__file__).with_name(name).read_bytes()
+        if name == "close" and method == "POST" and not self._live_run.is_running:
+            self._live_run.stage = Stage.CLOSED
+        return "text/html; charset=utf-8", self._html(name)
 
-        def with_strip(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-            path = environ["PATH_INFO"].removeprefix(self._root)
-            if path == f"{PATH}/close" and environ["REQUEST_METHOD"] == "POST":
-                self._live_run.close()
-                start_response("204 No Content", [])
-                return []
-            if (name := path.removeprefix(f"{PATH}/")) in FILES:
-                start_response("200 OK", [("Content-Type", FILES[name])])
-                return [Path(__file__).with_name(name).read_bytes()]
-            if request := _REQUEST.fullmatch(path):
-                situation = self._live_run.wait(int(request[2]), NEWS_WITHIN_S)
-                start_response("200 OK", [("Content-Type", "text/html; charset=utf-8")])
-                return [self._html(situation, request[1])]
-            if environ["PATH_INFO"].startswith("/livereload/"):
-                return app(environ, start_response)
-            with self._live_run.served.counted():
-                answer = Response.of(app, environ).with_page(lambda page: self._inserted(page, anchor, path))
-                return answer.send(start_response)
-
-        return with_strip
-
-    def _inserted(self, page: bytes, anchor: bytes, path: str) -> bytes:
-        html = self._html(self._live_run.situation, self._language_of(path))
-        script = f'<script type="module" src="{self._root}{PATH}/strip.js"></script>'.encode() if html else b""
+    def inserted(self, page: bytes, anchor: bytes, path: str) -> bytes:
+        """Return the page at a path with the strip after `anchor`."""
+        prefix = f"{path.removeprefix(self._root).partition('/')[0]}/"
+        html = self._html(next((each.code for each in self._guide.languages if each.prefix == prefix), SOURCE))
+        script = f'<script type="module" src="{self.address}strip.js"></script>'.encode() if html else b""
         return page.replace(anchor, anchor + html, 1).replace(b"</head>", script + b"</head>", 1)
 
-    def _language_of(self, path: str) -> str:
-        folder = path.partition("/")[0]
-        return next((each.code for each in self._guide.languages if each.prefix == f"{folder}/"), SOURCE)
-
-    def _html(self, situation: Situation, code: str) -> bytes:
+    def _html(self, code: str) -> bytes:
         """Return the strip in a language; nothing once the reader has closed it, or while there is no page to show."""
+        stage, progress, is_running = self._live_run.stage, self._live_run.progress, self._live_run.is_running
         language = next((each for each in self._guide.languages if each.code == code), None)
-        if language is None or situation.stage is Stage.CLOSED:
+        if language is None or stage is Stage.CLOSED:
             return b""
-        words = Words(language, html=True)
-        plain = Words(language, html=False)
-        gettext, progress = language.gettext, situation.progress
-        link, link_text = self._link(situation, language)
-        return render(
-            "measuring.html.jinja",
-            address=f"{self._root}{PATH}/{code}/{situation.number}",
-            root=self._root,
-            path=PATH,
-            stage=situation.stage.value,
-            label=plain.phrase(gettext("Measurement of this machine")),
-            text=_text(situation, words),
-            link=link,
-            link_text=words.phrase(link_text),
-            closing="" if self._live_run.is_running else plain.phrase(gettext("Do not show this again")),
-            value=progress.number - 1 if progress else 0,
-            of=progress.of if progress and self._live_run.is_running else 0,
-        ).encode()
-
-    def _link(self, situation: Situation, language: Language) -> tuple[str, str]:
-        """Return the address and the text of the link: "" before this machine has a row."""
-        device = next(iter(sorted(self._guide.results.own_devices)), "")
-        folder = f"{self._root}{language.prefix}devices/"
-        if not device:
-            return "", ""
-        if situation.stage is Stage.DONE:
-            return folder, language.gettext("Compare it with the other devices")
-        return f"{folder}{device}/", language.gettext("See the figures for this machine")
-
-
-def _text(situation: Situation, words: Words) -> str:
-    language, progress = words.language, situation.progress
-    gettext = language.gettext
-    if situation.stage is Stage.MEASURING and progress is not None:
-        minutes = max(1, math.ceil((progress.ends_at - time.time()) / 60))
-        return words.say(
-            gettext("Measuring %(model)s, %(number)s of %(count)s: about %(time)s left."),
-            model=progress.model,
-            number=language.number(progress.number, 0),
-            count=language.number(progress.of, 0),
-            time=language.unit(minutes, "duration-minute", 0),
-        )
-    return words.phrase(
-        {
+        words, plain, gettext = Words(language, html=True), Words(language, html=False), language.gettext
+        texts = {
             Stage.INSTALLING: gettext("Installing PyTorch to measure this machine."),
-            Stage.CHECKING: gettext("Checking this machine before measuring."),
+            Stage.MEASURING: gettext("Checking this machine before measuring."),
             Stage.DONE: gettext("This machine has been measured."),
             Stage.STOPPED: gettext(
                 "The measurement was stopped. Finished records are kept. Run <code>make guide</code> again to measure "
                 "the rest."
             ),
             Stage.FAILED: gettext("This machine could not be measured. The terminal shows the reason."),
-        }[situation.stage]
-    )
+        }
+        text = words.phrase(texts[stage])
+        if stage is Stage.MEASURING and progress:
+            text = words.say(
+                gettext("Measuring %(model)s, %(number)s of %(count)s: about %(time)s left."),
+                model=progress.model,
+                number=language.number(progress.number, 0),
+                count=language.number(progress.of, 0),
+                time=language.unit(progress.minutes, "duration-minute", 0),
+            )
+        device, devices = next(iter(sorted(self._guide.results.own_devices)), ""), f"{language.prefix}devices/"
+        compare, see = gettext("Compare it with the other devices"), gettext("See the figures for this machine")
+        return render(
+            "measuring.html.jinja",
+            address=self.address,
+            code=code,
+            label=plain.phrase(gettext("Measurement of this machine")),
+            text=text,
+            link=device and f"{self._root}{devices}{'' if stage is Stage.DONE else f'{device}/'}",
+            link_text=words.phrase(compare if stage is Stage.DONE else see),
+            closing="" if is_running else plain.phrase(gettext("Do not show this again")),
+            value=progress.number - 1 if progress else 0,
+            of=progress.of if progress and is_running else 0,
+        ).encode()

@@ -28,7 +28,7 @@ from generator.languages.language import Language
 from generator.made_ahead import MadeAhead
 from generator.pages.guide import Edition, Guide, Mark
 from generator.pages.pages import PageFile
-from generator.pages.site_file import CHARTS, DATA, SiteFile, page_path
+from generator.pages.site_file import CHARTS, DATA, SiteFile
 from generator.site import PLUGIN
 from generator.site.last_build import BuiltEdition, BuiltHtml, BuiltMarkdown, rendered
 from generator.site.mkdocs_files import EditionFile, KeptFile
@@ -133,13 +133,6 @@ class EditionSite:
         self._configure = configure
 
     # ── For the server ──────────────────────────────────────────────────────────────────────────────────────────────
-
-    def listed(self) -> list[str]:
-        """Return the files of the pages in the navigation, which are those of no single model."""
-        pages = self._guide.edition(self._code).pages if self._guide.languages else ()
-        return [
-            f"{page_path(page.uri)}index.html" for page in pages if not page.item or page.uri.startswith("devices/")
-        ]
 
     def build(self, path: str) -> Iterator[None]:
         """Build the file at `path` of the site of this language, if it is one that is missing or out of date.

@@ -43,7 +43,7 @@ from generator.drawing.fonts import lacking
 from generator.drawing.link_preview import PageMetadata, card_uri, page_metadata
 from generator.languages.language import SOURCE, load_locale, published_languages
 from generator.languages.typography import code_from_the_left, plain
-from generator.live.live_run import BUDGET, LiveRun, conduct
+from generator.live import BUDGET
 from generator.pages.guide import Edition, Guide, guide_of
 from generator.pages.site_file import SiteFile
 from generator.progress_bar import ProgressBar
@@ -63,6 +63,7 @@ from generator.site.web_fonts import STYLESHEET, preloaded
 
 if TYPE_CHECKING:
     from generator.data.scopes import Digests
+    from generator.live.strip import LiveRun
 
 GARBAGE_THRESHOLD = 100_000
 """Objects after which garbage is collected. Builds make hardly any, and the default of 700 takes 5% of their time."""
@@ -131,6 +132,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         del builder
         if self.serving:
             if budget := os.environ.get(BUDGET):
+                from generator.live.strip import LiveRun
+
                 self._live_run = LiveRun(self.guide.root, budget)
             pages = {
                 _folder(code): EditionSite(self.guide, code, partial(self.config_of, config, code))
@@ -143,7 +146,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             for path in (config.docs_dir, config.config_file_path):
                 server.watch(path)
             if self._live_run:
-                conduct(self._live_run, server)
+                self._live_run.conduct(server)
         watching.start(server, (config.docs_dir, config.config_file_path, *config.watch))
         return server
 

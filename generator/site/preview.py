@@ -17,24 +17,26 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
+from wsgiref.headers import Headers
 
 import jinja2
 from mkdocs.exceptions import MkDocsException
 from mkdocs.livereload import LiveReloadServer
 
 from bench.errors import AtlasError
-from generator.live.live_run import BUDGET, LiveRun
-from generator.live.wsgi import App, Response
+from generator.live import BUDGET
 from generator.pages.guide import Guide
 from generator.site.edition_site import EditionSite
 from generator.site.mkdocs_internals import build_number, wait_for_rebuild
 from generator.site.watching import ChangeObserver
+
+if TYPE_CHECKING:
+    from generator.live.strip import LiveRun, Strip
 
 log = logging.getLogger("mkdocs.plugins.compile-atlas")
 
@@ -77,6 +79,38 @@ _FAILED = object()
 _ALL = "all"
 """In place of a folder: a problem of every language."""
 
+App = Callable[..., Iterable[bytes]]
+"""A WSGI application."""
+
+
+class Response(NamedTuple):
+    """A response that has not been sent."""
+
+    status: str
+    headers: Headers
+    body: Iterable[bytes]
+
+    @classmethod
+    def of(cls, app: App, environ: Mapping[str, Any]) -> Self:
+        """Return what the application answers."""
+        begun: list[Any] = []
+        body = app(environ, lambda *arguments: begun.extend(arguments))
+        return cls(begun[0], Headers(begun[1]), body)
+
+    def with_page(self, change: Callable[[bytes], bytes]) -> Response:
+        """Return the response with its page changed; the same if it is no page."""
+        if not (self.headers["Content-Type"] or "").startswith("text/html"):
+            return self
+        content = change(b"".join(self.body))
+        getattr(self.body, "close", lambda: None)()
+        self.headers["Content-Length"] = str(len(content))
+        return self._replace(body=[content])
+
+    def send(self, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Begin the response, and return its body."""
+        start_response(self.status, self.headers.items())
+        return self.body
+
 
 class Preview:
     """The pages that the development server shows, by the folder of their language: "" or "zh/"."""
@@ -88,8 +122,6 @@ class Preview:
         self._pages = pages
         self._live_run = live_run
         self._building = threading.Lock()
-        self._read: dict[str, None] = {}  # files that readers asked for, the last one last
-        self._has_changed = threading.Event()
 
     def take_over(self, server: LiveReloadServer) -> None:
         """Make a server that has not started show the guide."""
@@ -103,8 +135,7 @@ class Preview:
         if self._live_run:
             from generator.live.strip import Strip  # its words take what draws tables, and most servers do without
 
-            app = Strip(self._live_run, self._guide, server.mount_path).around(app, ANCHOR)
-            threading.Thread(target=self._make_beforehand, args=[self._live_run], daemon=True).start()
+            app = _with_strip(app, Strip(self._live_run, self._guide, server.mount_path))
         server.set_app(_of_known_hosts(app, urlsplit(server.url).hostname or ""))
 
     def close(self) -> None:
@@ -114,8 +145,7 @@ class Preview:
 
     def _update(self) -> None:
         """Read all sources again. Pages made from them are built on demand."""
-        with self._counted():
-            self._try(self._read_sources, _ALL)
+        self._try(self._read_sources, _ALL)
 
     def _read_sources(self) -> None:
         self._problems = {}
@@ -123,30 +153,6 @@ class Preview:
         for code, fault in self._guide.faults.items():
             log.error(str(fault))
             self._problems[f"{code}/"] = str(fault)
-        self._has_changed.set()
-
-    def _make_beforehand(self, live_run: LiveRun) -> None:
-        """Build pages before anybody asks for them, while nothing is timed: those that readers asked for, the last one
-        first, and then the pages of the navigation."""
-        while True:
-            self._has_changed.wait()
-            self._has_changed.clear()
-            for path in (*[*self._read][::-1], *self._listed()):
-                live_run.wait_until_idle()
-                if self._has_changed.is_set():
-                    break
-                with self._counted():
-                    self._build(path)
-
-    def _counted(self) -> AbstractContextManager[None]:
-        """Let rounds that are timed meanwhile be repeated."""
-        return self._live_run.served.counted() if self._live_run else nullcontext()
-
-    def _listed(self) -> Iterator[str]:
-        """Yield the pages of all languages that are no page of a single model."""
-        for folder, pages in self._pages.items():
-            paths = self._try(pages.listed, folder)
-            yield from (f"{folder}{path}" for path in (paths if paths is not _FAILED else ()))
 
     def _folder(self, path: str) -> str:
         """Return the folder of the language that a path of the site belongs to."""
@@ -166,9 +172,6 @@ class Preview:
 
     def _build_newest(self, server: LiveReloadServer, path: str) -> None:
         """Build a file, and again if its sources have changed meanwhile: or it would go out as the newest build."""
-        if path.endswith(".html"):
-            self._read.pop(path, None)
-            self._read[path] = None
         for _ in range(TRIES):
             number = wait_for_rebuild(server)
             self._build(path)
@@ -228,6 +231,21 @@ class Preview:
             return answer.send(start_response)
 
         return with_notice
+
+
+def _with_strip(app: App, strip: Strip) -> App:
+    """Return WSGI middleware that inserts the strip into each page, and answers what its script asks."""
+
+    def with_strip(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        path = environ["PATH_INFO"]
+        if path.startswith(strip.address):
+            kind, content = strip.answer(path.removeprefix(strip.address), environ["REQUEST_METHOD"])
+            start_response("200 OK", [("Content-Type", kind)])
+            return [content]
+        answer = Response.of(app, environ).with_page(lambda page: strip.inserted(page, ANCHOR, path))
+        return answer.send(start_response)
+
+    return with_strip
 
 
 def _of_known_hosts(app: App, address: str) -> App:

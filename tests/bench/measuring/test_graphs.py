@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from types import FunctionType
 
 import pytest
@@ -203,53 +201,3 @@ def test_a_model_whose_shapes_depend_on_values_is_traced_with_values() -> None:
     with pytest.raises(Exception, match="meta"):
         Model()(torch.ones(2, 4, device="meta"))
     assert graphs.batch_size_recompiles(Model(), {"x": torch.ones(2, 4)}, dynamic=None) >= 1
-
-
-# ── Compiling before running ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_model_that_is_only_compiled_runs_later_without_compiling_again() -> None:
-    graphs.reset()
-    module, inputs = Model(), torch.ones(2, 4)
-    plain = torch._inductor.config.patch({"cpp.vec_isa_ok": False})
-    with plain, torch.no_grad():
-        compiled, ended = torch.compile(module), list[object]()
-        with graphs.not_running():
-            ended.append(compiled(inputs))
-        assert not ended, "nothing has come out of it"
-        assert graphs.compiled_frames() == 1
-        torch.testing.assert_close(compiled(inputs), module(inputs))
-        assert graphs.compiled_frames() == 1
-
-
-class Noted(AbstractContextManager[None]):
-    """Notes when it is entered."""
-
-    def __init__(self, entered: list[str]) -> None:
-        self.entered = entered
-
-    def __enter__(self) -> None:
-        self.entered.append("held")
-
-    def __exit__(self, *_: object) -> None: ...
-
-
-def test_kernels_are_timed_while_the_device_is_held() -> None:
-    benchmarking = importlib.import_module("torch._inductor.runtime.benchmarking")
-    entered: list[str] = []
-    timed = benchmarking.gpu_benchmark_lock(lambda: entered.append("timed"))
-    with graphs.kernels_timed_within(Noted(entered)):
-        timed()
-    timed()
-    assert entered == ["held", "timed", "timed"]
-
-
-def test_kernels_are_timed_while_the_device_is_held_by_earlier_versions_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    benchmarking = importlib.import_module("torch._inductor.runtime.benchmarking")
-    entered: list[str] = []
-    monkeypatch.delattr(benchmarking, "set_gpu_benchmark_lock_context")
-    monkeypatch.setattr(benchmarking.benchmarker, "benchmark_gpu", entered.append)
-    with graphs.kernels_timed_within(Noted(entered)):
-        benchmarking.benchmarker.benchmark_gpu("timed")
-    benchmarking.benchmarker.benchmark_gpu("timed")
-    assert entered == ["held", "timed", "timed"]

@@ -6,23 +6,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from bench.measuring import interference
 from bench.measuring.interference import (
     PROGRAMS,
-    REQUESTS,
     CpuReading,
     CpuWatch,
-    RequestWatch,
     RoundWatch,
-    Watch,
     look,
 )
 from bench.records.wording import THROTTLE_REASONS
-from bench.served_requests import ServedRequests
 
 
 def readings(*rounds: tuple[float, float, float]) -> Iterator[CpuReading]:
@@ -47,34 +42,6 @@ def test_a_round_is_disturbed_when_others_take_cores_that_it_needs(monkeypatch: 
     assert [each.is_disturbed() for _ in rounds] == [False, True, False, False, True]
     told = each.telemetry(kept=1)
     assert (told.repeated_rounds, told.throttled_rounds, told.throttle_reasons) == (1, 1, {PROGRAMS: 2})
-
-
-def test_a_request_disturbs_every_round_in_which_it_is_answered(tmp_path: Path) -> None:
-    server = ServedRequests(tmp_path / "requests", create=True)
-    every = RoundWatch([RequestWatch(ServedRequests(tmp_path / "requests"))])
-    seen = [every.is_disturbed()]
-    with server.counted():
-        seen += [every.is_disturbed(), every.is_disturbed()]  # a page that takes longer than a round
-    seen += [every.is_disturbed(), every.is_disturbed()]
-    with server.counted(), server.counted():
-        pass
-    seen += [every.is_disturbed(), every.is_disturbed()]
-    assert seen == [False, True, True, True, False, True, False]
-    assert every.telemetry(kept=0).throttle_reasons == {REQUESTS: 4}
-
-
-def test_a_round_that_two_things_disturb_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = ServedRequests(tmp_path / "requests", create=True)
-    watches: list[Watch] = [
-        watch(monkeypatch, (1.0, 2.0, 1.0), (1.0, 2.0, 2.0), cores=2, threads=2),
-        RequestWatch(ServedRequests(tmp_path / "requests")),
-    ]
-    every = RoundWatch(watches)
-    with server.counted():
-        pass
-    assert [every.is_disturbed(), every.is_disturbed()] == [True, False]
-    told = every.telemetry(kept=0)
-    assert (told.repeated_rounds, told.throttle_reasons) == (1, {PROGRAMS: 1, REQUESTS: 1})
 
 
 def test_others_are_welcome_on_the_cores_that_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,4 +73,4 @@ def test_a_program_that_really_computes_is_seen() -> None:
 
 
 def test_records_may_hold_each_disturbance() -> None:
-    assert {*interference.throttle_reasons(~0), interference.PROGRAMS, interference.REQUESTS} == set(THROTTLE_REASONS)
+    assert {*interference.throttle_reasons(~0), interference.PROGRAMS} == set(THROTTLE_REASONS)

@@ -6,8 +6,6 @@ import gc
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,8 +20,8 @@ from test_executors import NO_VECTORS, job as plain_job
 
 from bench.measuring import environment, graphs, interference, roofline, trial, worker
 from bench.measuring.build import Loaded, load
-from bench.measuring.interference import PROGRAMS, REQUESTS, CpuReading
-from bench.measuring.variants import Turn, Variants
+from bench.measuring.interference import PROGRAMS, CpuReading
+from bench.measuring.variants import Variants
 from bench.plans.messages import CELL_PHASES, CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Measurement, Peaks, Status, Telemetry, Variant, Work, gave_nothing
@@ -94,7 +92,6 @@ SLOWDOWN = "hardware thermal slowdown"
     [
         (1, {PROGRAMS: 1}, Status.PASS, None),
         (2, {PROGRAMS: 3}, Status.UNSTABLE, "other programs disturbed 2 of 4 rounds"),
-        (2, {REQUESTS: 2, PROGRAMS: 1}, Status.UNSTABLE, f"{PROGRAMS} and {REQUESTS} disturbed 2 of 4 rounds"),
         (1, {SLOWDOWN: 1}, Status.THROTTLED, "the device slowed itself down in 1 of the rounds"),
         (0, {SLOWDOWN: 9}, Status.PASS, None),  # every such round was repeated
     ],
@@ -623,44 +620,3 @@ def test_what_moves_the_latency_of_a_gpu_is_recorded() -> None:
     settings = environment._settings(torch.device("cuda"))
     assert settings.keys() >= {"cuda_matmul_allow_tf32", "cudnn_allow_tf32", "cudnn_benchmark", "cudnn"}
     assert settings["float32_matmul_precision"] == "highest"
-
-
-def test_one_worker_at_a_time_uses_the_device_while_several_get_ready(tmp_path: Path) -> None:
-    inside, seen = 0, list[int]()
-
-    def use(_: int) -> None:
-        nonlocal inside
-        turn = Turn(str(tmp_path / "device"))
-        with turn, turn:  # as Inductor does
-            inside += 1
-            seen.append(inside)
-            time.sleep(0.02)
-            inside -= 1
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(use, range(8)))
-    assert seen == [1] * 8
-
-
-def test_what_follows_a_graph_break_is_counted_although_it_is_compiled_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(torch.nn.Module):
-        def forward(self, pixel_values: torch.Tensor) -> tuple[torch.Tensor]:
-            doubled = pixel_values * 2
-            torch._dynamo.graph_break()
-            return (doubled.sin(),)
-
-    loaded = Loaded(Broken(), ({"pixel_values": torch.ones(1, 3, 8, 8)},))
-    monkeypatch.setattr("bench.measuring.variants.load_job", lambda *_: loaded)
-
-    def traffic(*, ahead: bool) -> list[int]:
-        variants = Variants(job())
-        if ahead:
-            variants.compile_ahead(nullcontext())
-            assert len(variants.traffic_bytes) == 1
-        variants.compile()
-        return variants.traffic_bytes
-
-    with torch._inductor.config.patch({"force_disable_caches": True, "cpp.vec_isa_ok": False}), torch.no_grad():
-        in_turn = traffic(ahead=False)
-        assert traffic(ahead=True) == in_turn
-    assert len(in_turn) == 2
