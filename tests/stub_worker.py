@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 import bench.measuring.worker
-from bench.plans.messages import Answer, CellOutcome, Job, Machine, Phase, Preflight, Prepare, Refusal, Request, Send
+from bench.plans.messages import Answer, CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request, Send
 from bench.plans.models import find
 from bench.records.record import Compilation, Environment, Graphs, Measurement, Status, Variant
 
@@ -30,46 +30,20 @@ def answer(request: Request, send: Send) -> Answer:
     if isinstance(request, Preflight):
         if request.device == "cuda":
             return Refusal(what="no cuda device here", where="--device", remedy="present: cpu")
-        name = os.environ.get("STUB_DEVICE", ENVIRONMENT.device_name)
-        return Machine(device="cpu", environment=msgspec.structs.replace(ENVIRONMENT, device_name=name))
+        return Machine(device="cpu", environment=ENVIRONMENT)
     assert isinstance(request, Job)
     return measured(request, send)
 
 
-def prepare(request: Prepare) -> None:
-    if log := os.environ.get("STUB_PREPARED"):
-        with Path(log).open("a") as file:
-            file.write(f"{request.job.cell.model} {os.getpid()}\n")
-    if request.job.cell.model == os.environ.get("STUB_UNREADY"):
-        time.sleep(600)
-    if path := os.environ.get("STUB_EXCLUSIVE"):
-        Path(path).touch(exist_ok=False)  # as where a device has room for one process
-
-
 def measured(request: Job, send: Send) -> Answer:
     send(Phase(name="building"))
-    began = time.time()
     time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
-    if log := os.environ.get("STUB_LOG"):
-        with Path(log).open("a") as file:  # one write for the line, since other workers append too
-            file.write(f"{os.environ['CUDA_VISIBLE_DEVICES']} {began} {time.time()}\n")
     misbehaves = MISBEHAVIOUR.get(request.cell.model)
     if misbehaves and (outcome := misbehaves()):
         return outcome
-    if (how := os.environ.get("STUB_CROWDED")) and is_beside_others():
-        if how == "death":
-            sys.exit("RuntimeError: CUDA out of memory")
-        return CellOutcome(status=Status.OOM, reason="CUDA out of memory")
     send(Phase(name="measuring", done=1, of=2))
     size = find(request.cell.checkpoint).input_size
     return CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=size)
-
-
-def is_beside_others() -> bool:
-    """Return whether another worker waits."""
-    lines = Path(os.environ["STUB_PREPARED"]).read_text().splitlines()
-    others = {int(line.split()[1]) for line in lines} - {os.getpid()}
-    return any(Path(f"/proc/{pid}/cmdline").exists() for pid in others)
 
 
 def die(number: signal.Signals) -> None:
@@ -151,4 +125,4 @@ def measurement(*, compiled: bool = True, warm: bool = False) -> Measurement:
 
 
 if __name__ == "__main__":
-    bench.measuring.worker.main(answer, prepare)
+    bench.measuring.worker.main(answer)

@@ -131,9 +131,7 @@ class LiveRun:
         def measure() -> None:
             while not server.serve_thread.is_alive():
                 time.sleep(0.05)
-            say(
-                f"The guide is at {server.url}; this machine is being measured meanwhile. Press Ctrl-C to stop measuring."
-            )
+            say(f"The guide is at {server.url}; this machine is measured meanwhile. Press Ctrl-C to stop measuring.")
             self.run(say)
 
         def interrupt(*_: object) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +14,7 @@ from test_executors import STUB
 from test_record import BEIT, VIT
 from test_sweep import record
 
-from bench import live_progress
-from bench.commands import INTERRUPTED, command_line, doctor
+from bench.commands import command_line, doctor
 from bench.commands.selection import profile_of, recipes_of, seconds_of
 from bench.errors import Complaint
 from bench.plans.plan import PlannedCell, make_plan
@@ -294,24 +291,3 @@ def test_importing_writes_the_file_anew(tmp_path: Path, capsys: pytest.CaptureFi
         assert bench("import", "huggingface-2023", "--out", str(tmp_path)) == 0
     assert "136 records" in capsys.readouterr().out
     assert len(list(read(tmp_path / "huggingface-2023.jsonl"))) == 136
-
-
-def test_a_command_ends_with_the_server_that_started_it(tmp_path: Path) -> None:
-    code = "import time\nfrom bench.commands import command_line, doctor\n"
-    code += "doctor._doctor = lambda _: print('begun', flush=True) or time.sleep(300)\ncommand_line.main(['doctor'])"
-    command = [sys.executable, "-c", code]
-    variables = {**os.environ, live_progress.VARIABLE: str(tmp_path / "progress.json")}
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=variables,
-        cwd=ROOT,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509  # as in the background
-    ) as process:
-        assert process.stdout
-        assert process.stdin
-        assert process.stdout.readline() == "begun\n"
-        process.stdin.close()  # as the end of the server closes it
-        assert process.wait(60) == INTERRUPTED

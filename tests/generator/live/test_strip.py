@@ -1,55 +1,120 @@
-"""The strip about a live_run: in the language of each page, up to date, and never in the way of other files."""
+"""The measurement beside the server, with real processes in place of those that install and measure, and its strip."""
 
 from __future__ import annotations
 
+import io
+import os
+import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from conftest import LANGUAGES
+from rich.console import Console
+from test_sweep import plan
 
-from bench.live_progress import LiveProgress
+from bench.plans.plan import pending
+from bench.running.progress import PlainReporter
 from generator.languages.language import load_language
-from generator.live.live_run import LiveRun, Stage
-from generator.live.strip import Strip
+from generator.live import strip as module
+from generator.live.strip import LiveRun, Progress, Stage, Strip, progress_of
 
 ANCHOR = b'<div data-md-component="announce">'
 PAGE = b"<html><head></head><body>" + ANCHOR + b"</div><h1>Page</h1></body></html>"
 MOUNT = "/atlas/"
+MEASURING = Progress("Segformer", 1, 3, 5)
+
+COMMANDS = """
+import os, signal, sys, time
+from pathlib import Path
+
+if "IS_DEAF" in os.environ:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open("calls", "a").write(sys.argv[1] + "\\n")
+if sys.argv[1] == "install":
+    sys.exit(int(os.environ.get("INSTALL_FAILS", 0)))
+print("[1/2] ViT, process 1 … about 90 s left")
+while not Path("measured").exists():
+    time.sleep(0.01)
+"""
+"""In place of ``python -m bench``: its run goes on when the test lets it."""
 
 
-class Site:
-    """A server of one page and one file of data, with the strip, at a path that is not the root."""
-
-    def __init__(self, folder: Path, own_devices: frozenset[str] = frozenset()) -> None:
-        self.live_run = LiveRun(folder, "3m")
-        results = SimpleNamespace(own_devices=own_devices)
-        guide: Any = SimpleNamespace(languages=[load_language(code) for code in LANGUAGES], results=results)
-        self.seen: list[bool] = []
-        self._app = Strip(self.live_run, guide, MOUNT).around(self._site, ANCHOR)
-
-    def _site(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        begun, ended = self.live_run.served.state()
-        self.seen.append(begun > ended)
-        is_page = environ["PATH_INFO"].endswith("/")
-        kind, body = ("text/html", PAGE) if is_page else ("application/json", b"{}" + ANCHOR)
-        start_response("200 OK", [("Content-Type", kind), ("Content-Length", str(len(body)))])
-        return [body]
-
-    def get(self, path: str, method: str = "GET") -> tuple[str, dict[str, str], str]:
-        """Return status, headers and body."""
-        answer: list[Any] = []
-        environ = {"PATH_INFO": MOUNT + path, "REQUEST_METHOD": method}
-        body = b"".join(self._app(environ, lambda *arguments: answer.extend(arguments)))
-        return answer[0], dict(answer[1]), body.decode()
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
-def measuring(left_s: float = 290.0) -> LiveProgress:
-    return LiveProgress(model="Segformer", number=1, of=3, ends_at=time.time() + left_s, phase="building")
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[LiveRun, list[str]]]:
+    """A function that begins to measure, and returns the run with what it prints."""
+
+    def begin(**variables: str) -> tuple[LiveRun, list[str]]:
+        (tmp_path / "commands.py").write_text(COMMANDS, encoding="utf-8")
+        monkeypatch.setattr(module, "BENCH", (sys.executable, str(tmp_path / "commands.py")))
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        live_run, said = LiveRun(tmp_path, "3m"), list[str]()
+        threading.Thread(target=live_run.run, args=[said.append], daemon=True).start()
+        return live_run, said
+
+    return begin
+
+
+def test_a_line_of_a_real_run_is_understood() -> None:
+    out = io.StringIO()
+    reporter = PlainReporter(Console(file=out, soft_wrap=True, highlight=False, markup=False))
+    for left_s, minutes in ((40.0, 1), (130.0, 2), (7500.0, 125)):
+        out.truncate(0)
+        reporter.begin(pending(plan("ViT"), [])[0], 1, 2, left_s)
+        assert progress_of(out.getvalue().lstrip("\0")) == Progress("ViT", 2, 3, minutes)
+    assert progress_of("Checking the machine …") is None
+
+
+def test_it_installs_then_measures_and_says_how_far_it_is(begun: Callable[..., Any], tmp_path: Path) -> None:
+    live_run, said = begun()
+    until(lambda: live_run.progress)
+    assert (live_run.stage, live_run.progress) == (Stage.MEASURING, Progress("ViT", 1, 2, 2))
+    (tmp_path / "measured").touch()
+    until(lambda: live_run.stage is Stage.DONE)
+    assert (tmp_path / "calls").read_text().split() == ["install", "run"]
+    until(lambda: len(said) == 2)
+
+
+def test_what_cannot_be_installed_is_not_measured(begun: Callable[..., Any], tmp_path: Path) -> None:
+    live_run, said = begun(INSTALL_FAILS="2")
+    until(lambda: said)
+    assert live_run.stage is Stage.FAILED
+    assert (tmp_path / "calls").read_text().split() == ["install"]
+    assert "see above" in said[0]
+
+
+@pytest.mark.parametrize("is_deaf", [False, True])
+def test_a_stop_ends_the_process(begun: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, is_deaf: bool) -> None:
+    monkeypatch.setattr(module, "PATIENCE_S", 0.5 if is_deaf else 60.0)
+    live_run, _ = begun(**({"IS_DEAF": "1"} if is_deaf else {}))
+    until(lambda: live_run.progress)
+    live_run.stop()
+    until(lambda: live_run.stage is Stage.STOPPED)
+    with pytest.raises(ProcessLookupError):
+        os.killpg(live_run._process.pid, 0)
+
+
+def strip_of(own_devices: frozenset[str] = frozenset()) -> tuple[LiveRun, Strip]:
+    live_run = LiveRun(Path(), "3m")
+    results = SimpleNamespace(own_devices=own_devices)
+    guide: Any = SimpleNamespace(languages=[load_language(code) for code in LANGUAGES], results=results)
+    return live_run, Strip(live_run, guide, MOUNT)
+
+
+def page_of(strip: Strip, path: str = "") -> str:
+    return strip.inserted(PAGE, ANCHOR, MOUNT + path).decode()
 
 
 SAID = {
@@ -61,72 +126,38 @@ SAID = {
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_each_page_says_in_its_language_what_is_measured(tmp_path: Path, code: str) -> None:
-    site = Site(tmp_path)
-    site.live_run._enter(Stage.MEASURING, measuring())
-    prefix = "" if code == "en" else f"{code}/"
-    _, headers, body = site.get(f"{prefix}modes/")
-    assert SAID[code] in body
-    assert f'data-measuring="{MOUNT}measuring/{code}/1"' in body
-    assert "untranslated" not in body
-    assert body.index("<h1>") > body.index("atlas-measuring") > body.index(ANCHOR.decode())
-    assert f'src="{MOUNT}measuring/strip.js"' in body
-    assert int(headers["Content-Length"]) == len(body.encode())
-    for stage in (Stage.INSTALLING, Stage.CHECKING, Stage.DONE, Stage.STOPPED, Stage.FAILED):
-        site.live_run._enter(stage)
-        assert "untranslated" not in site.get(f"{prefix}modes/")[2], stage
+def test_each_page_says_in_its_language_what_is_measured(code: str) -> None:
+    live_run, strip = strip_of()
+    live_run.stage, live_run.progress = Stage.MEASURING, MEASURING
+    path = "modes/" if code == "en" else f"{code}/modes/"
+    page = page_of(strip, path)
+    assert SAID[code] in page
+    assert page.index("<h1>") > page.index("atlas-measuring") > page.index(ANCHOR.decode())
+    assert f'src="{MOUNT}measuring/strip.js"' in page
+    assert f'data-measuring="{MOUNT}measuring/{code}"' in page
+    assert strip.answer(code, "GET")[1].decode() in page
+    for stage in (Stage.INSTALLING, Stage.MEASURING, Stage.DONE, Stage.STOPPED, Stage.FAILED):
+        live_run.stage = stage
+        assert "untranslated" not in page_of(strip, path), stage
 
 
-def test_other_files_stay_as_they_are(tmp_path: Path) -> None:
-    assert Site(tmp_path).get("data/records.json")[2] == "{}" + ANCHOR.decode()
+def test_the_page_of_the_machine_is_linked_once_it_has_a_row() -> None:
+    assert "devices/" not in page_of(strip_of()[1], "ar/")
+    live_run, strip = strip_of(frozenset({"amd-epyc"}))
+    assert f'href="{MOUNT}ar/devices/amd-epyc/"' in page_of(strip, "ar/")
+    live_run.stage = Stage.DONE
+    assert f'<a href="{MOUNT}devices/">Compare it with the other devices</a>' in page_of(strip)
 
 
-def test_the_strip_has_its_script_and_style(tmp_path: Path) -> None:
-    for name, kind in (("strip.js", "text/javascript"), ("strip.css", "text/css")):
-        status, headers, body = Site(tmp_path).get(f"measuring/{name}")
-        assert (status, headers["Content-Type"]) == ("200 OK", kind)
-        assert "measuring" in body
-
-
-def test_a_request_counts_while_it_is_answered_and_a_question_of_the_strip_does_not(tmp_path: Path) -> None:
-    site = Site(tmp_path)
-    site.get("modes/")
-    assert site.seen == [True]
-    assert site.live_run.served.state() == (1, 1)
-    site.get("measuring/en/17")
-    assert site.live_run.served.state() == (1, 1)
-
-
-def test_the_script_gets_an_answer_when_something_changes(tmp_path: Path) -> None:
-    site = Site(tmp_path)
-    answers: list[str] = []
-    waiting = threading.Thread(target=lambda: answers.append(site.get("measuring/en/0")[2]))
-    waiting.start()
-    time.sleep(0.05)
-    assert not answers
-    site.live_run._enter(Stage.MEASURING, measuring(30.0))
-    waiting.join(30.0)
-    assert "about 1 min left" in answers[0]
-    assert "measuring/en/1" in answers[0]
-
-
-def test_the_page_of_the_machine_is_linked_once_it_has_a_row(tmp_path: Path) -> None:
-    assert "devices/" not in Site(tmp_path / "none").get("ar/")[2]
-    site = Site(tmp_path / "one", frozenset({"amd-epyc"}))
-    assert f'href="{MOUNT}ar/devices/amd-epyc/"' in site.get("ar/")[2]
-    site.live_run._enter(Stage.DONE)
-    assert f'<a href="{MOUNT}devices/">Compare it with the other devices</a>' in site.get("")[2]
-
-
-def test_a_reader_closes_it_when_nothing_is_measured_any_more(tmp_path: Path) -> None:
-    site = Site(tmp_path)
-    assert "data-close" not in site.get("")[2]
-    assert site.get("measuring/close", "POST")[0] == "204 No Content"
-    assert "atlas-measuring" in site.get("")[2], "it is still being measured"
-    site.live_run._enter(Stage.DONE)
-    assert f'data-close="{MOUNT}measuring/close"' in site.get("")[2]
-    site.get("measuring/close", "GET")
-    assert "atlas-measuring" in site.get("")[2], "only a click closes it"
-    site.get("measuring/close", "POST")
-    assert site.get("")[2] == PAGE.decode()
-    assert site.get("measuring/en/0")[2] == ""
+def test_a_reader_closes_it_when_nothing_is_measured_any_more() -> None:
+    live_run, strip = strip_of()
+    assert "data-close" not in page_of(strip)
+    strip.answer("close", "POST")
+    assert "atlas-measuring" in page_of(strip), "it is still being measured"
+    live_run.stage = Stage.DONE
+    assert f'data-close="{MOUNT}measuring/close"' in page_of(strip)
+    strip.answer("close", "GET")
+    assert "atlas-measuring" in page_of(strip), "only a click closes it"
+    strip.answer("close", "POST")
+    assert page_of(strip) == PAGE.decode()
+    assert strip.answer("en", "GET")[1] == b""
