@@ -136,7 +136,7 @@ def output(*command: str) -> str | None:
 
 
 def commit() -> str | None:
-    """Return the short hash of this checkout, or None outside of a repository, as on the nodes of a fleet.
+    """Return the short hash of this checkout, or None outside of a repository, as on the nodes of a cluster.
 
     The hash ends in "-dirty" if the tree has changes other than records.
     """

@@ -14,7 +14,7 @@ from conftest import ROOT
 
 ORDER: Mapping[str, Sequence[str]] = {
     "bench": (
-        *("records", "plans", "statistics", "measuring", "running", "fleet", "exchange"),
+        *("records", "plans", "statistics", "measuring", "running", "exchange"),
         "commands",
     ),
     "generator": (

@@ -20,7 +20,7 @@ from generator.pages.downloads import bibtex
 
 DOCUMENTS = (
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "DECISIONS.md", "CHANGELOG.md"),
-    *("recipes/README.md", "requirements/README.md", "locales/README.md"),
+    *("requirements/README.md", "locales/README.md"),
 )
 """Documents for contributors. Those for readers are pages, which have tests of their own."""
 

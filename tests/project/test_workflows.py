@@ -740,27 +740,3 @@ def test_no_answer_is_told_and_changes_nothing(atlas: Path, timm: Timm) -> None:
     assert "GitHub gives no answer: HTTP Error 404" in said()
     timm.address = "http://127.0.0.1:9"
     assert "GitHub gives no answer" in said()
-
-
-# ── Recipes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_recipes_are_well_formed_and_ask_for_what_the_command_knows() -> None:
-    folder = ROOT / "recipes"
-    assert subprocess.run(["bash", "-n", folder / "slurm.sh"], check=False).returncode == 0
-    ray, claim = yaml.safe_load_all((folder / "kuberay.yaml").read_text(encoding="utf-8"))
-    assert (ray["kind"], claim["kind"]) == ("RayCluster", "PersistentVolumeClaim")
-    groups = ray["spec"]["workerGroupSpecs"]
-    assert {group["groupName"] for group in groups} == {"t4", "a100", "h100"}
-    for group in groups:
-        (container,) = group["template"]["spec"]["containers"]
-        assert container["resources"]["limits"]["nvidia.com/gpu"] == 1
-        assert group["replicas"] == group["minReplicas"] == group["maxReplicas"]
-    assert ray["spec"]["headGroupSpec"]["rayStartParams"] == {"num-cpus": "0"}
-    for path in folder.iterdir():
-        for words in re.findall(r"-m bench run ((?:[^\n\"`]|\\\n#?)*)", path.read_text(encoding="utf-8")):
-            given = [word for word in words.replace("\\\n#", " ").split() if word.startswith("--")]
-            assert set(given) <= OPTIONS, (path.name, given)
-
-
-OPTIONS = {"--executor", "--address", "--accelerator", "--profile", "--out", "--dry-run", "--cluster", "--time-budget"}

@@ -135,7 +135,7 @@ def test_what_no_template_makes_is_no_reason() -> None:
 def test_flags_and_checks_are_listed() -> None:
     sources = [path.read_text(encoding="utf-8") for path in Path("bench").rglob("*.py")]
     checks = {check for text in sources for check in re.findall(r'Complaint\(\s*"([a-z-]+)"', text)} - {
-        "preparation",
+        "ray",
         "time-budget",
     }
     flags = {f"doctor-{check}" for check in checks}
