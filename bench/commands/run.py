@@ -204,11 +204,11 @@ def _report(records: Sequence[Record], path: str, console: Console) -> None:
 def _time_is_up(
     left: Sequence[Step], pace: DurationEstimates, preparation_s: float, done: int, options: argparse.Namespace
 ) -> str:
-    """Return what is left to do after `done` processes, and a command that is sure to measure one more."""
+    """Return what is left to do after `done` processes, and a command with time for one more."""
     from bench.plans.duration import time_budget
-    from bench.plans.plan import enough_s
+    from bench.plans.plan import quickest_s
     from bench.running.progress import time_is_up
 
-    enough = time_budget(enough_s(left, pace), preparation_s)
+    enough = time_budget(quickest_s(left, pace), preparation_s)
     is_short = options.time_budget is not None and seconds_of(options.time_budget) < seconds_of(enough)
     return f"{time_is_up(left, pace, done)} To continue: {resume_command(options, enough if is_short else None)}"

@@ -137,7 +137,7 @@ def prepared(
         raise AtlasError(
             what, where="--dtype TF32", remedy="omit it, or choose a GPU that supports TF32: --device cuda"
         )
-    known, stopped = earlier(machine, {options.out, MEASURED}), earlier(machine, [stopped_runs()])
+    known = earlier(machine, {options.out, MEASURED, stopped_runs()})
     run_file = find_run(
         plan,
         machine,
@@ -146,7 +146,7 @@ def prepared(
         fresh=options.fresh,
         reopen=options.retry_failed,
     )
-    return plan, run_file, DurationEstimates.from_records(profile, known, stopped, run_file.records)
+    return plan, run_file, pace
 
 
 def _is_ordinary(plan: Plan, machine: Machine) -> bool:

@@ -153,19 +153,6 @@ def fitting(steps: Sequence[Step], durations: DurationEstimates, left_s: float) 
     return chosen
 
 
-def surest(steps: Sequence[Step], durations: DurationEstimates, left_s: float) -> Step | None:
-    """Return the first step that is sure to end in time, else the first one that is expected to, else None."""
-    for seconds in (_enough_s, _seconds):
-        if in_time := [step for step in first_of_each_cell(steps) if seconds(step, durations) <= left_s]:
-            return in_time[0]
-    return None
-
-
-def enough_s(steps: Sequence[Step], durations: DurationEstimates) -> float:
-    """Return the seconds that are enough for one of the steps (see `DurationEstimates.enough_s`)."""
-    return min(_enough_s(step, durations) for step in first_of_each_cell(steps))
-
-
 def quickest_s(steps: Sequence[Step], durations: DurationEstimates) -> float:
     """Return the estimated seconds of the quickest step that can be taken next."""
     return min(_seconds(step, durations) for step in first_of_each_cell(steps))
@@ -187,7 +174,3 @@ def duration_s(steps: Iterable[Step], durations: DurationEstimates) -> float:
 
 def _seconds(step: Step, durations: DurationEstimates) -> float:
     return durations.of(step.planned.cell, step.is_first)
-
-
-def _enough_s(step: Step, durations: DurationEstimates) -> float:
-    return durations.enough_s(step.planned.cell, step.is_first)

@@ -29,7 +29,7 @@ from bench.machine import boot
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import PEAKS, CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
 from bench.plans.models import flop_of_image
-from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest
+from bench.plans.plan import Plan, Step, duration_s, fitting, pending
 from bench.plans.profiles import Profile
 from bench.records import document, plausibility, wording
 from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Peaks, Record, Status
@@ -99,9 +99,10 @@ def run(
     forgotten = run_file.forgotten(retry_failed=retry_failed)
     with writing(plan, run_file, reporter, contributor) as writer:
         while steps := remaining(plan, run_file, writer.records, forgotten):
-            in_time, step = fitting(steps, pace, left_s()), surest(steps, pace, left_s())
-            if step is None:
+            in_time = fitting(steps, pace, left_s())
+            if not in_time:
                 break
+            step = in_time[0]
             document.check_writable(run_file.path.parent)  # before hours of measuring, not after
             if clock() - looked >= LOOK_EVERY_S:
                 complaints, looked = list(examine()), clock()
