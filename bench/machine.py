@@ -51,28 +51,9 @@ def quota_cores() -> float:
     return most
 
 
-def quota_gb() -> float:
-    """Return the memory in GB that this process may use: its control group may have a limit."""
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):
-        with suppress(OSError, ValueError):  # "max"
-            return min(memory_gb(), int((GROUP / name).read_text(encoding="ascii")) / 1e9)
-    return memory_gb()
-
-
 def system() -> str:
     """Return the operating system and architecture, such as ``Linux x86_64``."""
     return f"{platform.system()} {platform.machine()}"
-
-
-def is_of_sweep(pid: int, sweep: int) -> bool:
-    """Return whether a process is that sweep, or one of its workers, or was started by one of them. Each worker leads a
-    process group. Raises `ProcessLookupError` if there is no such process here."""
-    import psutil  # noqa: PLC0415 - only for measuring
-
-    try:
-        return pid == sweep or psutil.Process(os.getpgid(pid)).ppid() == sweep
-    except psutil.Error:
-        return False  # the leader of its group has ended
 
 
 def boot() -> str:

@@ -15,7 +15,6 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -29,7 +28,6 @@ from bench.machine import (
     c_compiler,
     compiler,
     cores,
-    is_of_sweep,
     python_headers,
     quota_cores,
     sees_all_processes,
@@ -452,7 +450,7 @@ def _gpu(nvml: Any, device: _Device, *, is_alone: bool) -> Gpu:
     bits = attempt(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device.gpu))
     milliwatts = (nvml.nvmlDeviceGetPowerManagementLimit, nvml.nvmlDeviceGetPowerManagementDefaultLimit)
     limit, usual = (attempt(partial(ask, device.gpu)) for ask in milliwatts)
-    processes = attempt(lambda: sum(map(_is_other, nvml.nvmlDeviceGetComputeRunningProcesses(device.handle))))
+    processes = attempt(lambda: len(nvml.nvmlDeviceGetComputeRunningProcesses(device.handle)))
     hidden = _hidden(device, processes)
     return Gpu(
         name=name if is_alone else f"{name} (GPU {device.index})",
@@ -464,16 +462,6 @@ def _gpu(nvml: Any, device: _Device, *, is_alone: bool) -> Gpu:
         default_power_limit_w=usual and usual / 1e3,
         persistent=attempt(lambda: bool(nvml.nvmlDeviceGetPersistenceMode(device.gpu))),
     )
-
-
-def _is_other(process: Any) -> bool:
-    """Return whether a process does not belong to the sweep that asks, as far as is known.
-
-    Where a container has numbers of its own for processes, NVML may give those of the host, also for our workers.
-    """
-    with suppress(OSError):
-        return not is_of_sweep(process.pid, os.getpid())
-    return sees_all_processes() or not psutil.Process().children()
 
 
 def _hidden(device: _Device, processes: int | None) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from bench.errors import attempt
-from bench.machine import is_of_sweep, sees_all_processes
+from bench.machine import sees_all_processes
 from bench.measuring.interference import SLOWDOWNS, throttle_reasons
 from bench.records.record import Telemetry
 from bench.records.wording import SENSORS
@@ -82,9 +82,9 @@ class Sensors:
 
 
 def _is_ours(pid: int) -> bool:
-    """Return whether the process is this one, its parent, or another worker of it; or what one of them started."""
+    """Return whether the process is this one or was started by it."""
     with suppress(OSError):
-        return os.getpgid(pid) == os.getpgrp() or is_of_sweep(pid, os.getppid())
+        return os.getpgid(pid) == os.getpgrp()
     return True  # it has ended
 
 

@@ -143,11 +143,6 @@ class CellOutcome(_Message, frozen=True):
     measurement: Measurement | None = None
     input_size: tuple[int, int] | None = None
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether a variant was not measured, or only without the other one for want of memory."""
-        return self.status is Status.OOM or self.measurement is None or self.measurement.compiled is None
-
 
 class WalkthroughTaken(_Message, frozen=True):
     """Answer to `TakeWalkthrough`."""

@@ -1,8 +1,8 @@
 """Measure on the nodes of a Ray cluster: each process of a cell is one task, with a device of its own.
 
-Takes a plan and a run file; returns all records of the run. Ray places the tasks, runs those of a lost node again on
-another one, and shows them in its dashboard. Only the driver writes: it appends a record as soon as its task ends, so
-that an interrupted run goes on where its file ends. The processes of a cell run one at a time. Ray takes the cluster at
+Takes a plan and a run file; returns all records of the run. Ray places the tasks, repeats those of a lost node, and
+shows them in its dashboard. Only the driver writes: it appends a record as soon as its task ends, so that an
+interrupted run goes on where its file ends. The processes of a cell run one at a time. Ray takes the cluster at
 RAY_ADDRESS, else one that runs on this machine, else starts one.
 
     pip install -e ".[ray]" && python -m bench run --executor ray --accelerator-type H100
@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -37,9 +38,6 @@ from bench.running.progress import describe
 from bench.running.resume import RunFile, kind
 from bench.running.sweep import Reporter, cache_of, is_filled, measure, skipped, writing
 
-RETRIES = 3
-"""Times that Ray runs a task again whose node or process was lost. A failure of the model is an outcome."""
-
 
 class RayCluster:
     """A connection to a Ray cluster, and what a task reserves there: a GPU, or all cores of a node without one.
@@ -48,34 +46,29 @@ class RayCluster:
     """
 
     def __init__(self, device: str | None, accelerator_type: str | None) -> None:
-        try:
-            import ray  # noqa: PLC0415 - most do without it
-        except ModuleNotFoundError:
-            remedy = 'pip install -e ".[ray]", here and on every node'
-            raise AtlasError("Ray is not installed", where="--executor ray", remedy=remedy) from None
-        self._ray = ray
         # All nodes measure with this code, whatever they have installed. They need no records.
         shipped = {"py_modules": [str(ROOT / "bench")], "excludes": ["results/", "__pycache__/"]}
         try:
+            import ray  # noqa: PLC0415 - most do without it
+
             ray.init(runtime_env=shipped, log_to_driver=False, logging_level=logging.ERROR)
+        except ModuleNotFoundError:
+            remedy = 'pip install -e ".[ray]", here and on every node'
+            raise AtlasError("Ray is not installed", where="--executor ray", remedy=remedy) from None
         except Exception as error:  # noqa: BLE001 - whatever Ray raises, it is not there
-            what, remedy = f"no Ray cluster answers: {one_line(error)}", "check RAY_ADDRESS, and run `ray status` there"
-            raise AtlasError(what, where="--executor ray", remedy=remedy) from None
+            raise AtlasError(f"no Ray cluster answers: {one_line(error)}", remedy="check RAY_ADDRESS") from None
+        self._ray = ray
         present = ray.cluster_resources()
-        self._device = device or ("cuda" if present.get("GPU") else "cpu")
-        options: dict[str, Any] = {"max_retries": RETRIES, "max_calls": 0}
-        if self._device == "cpu":
-            options["num_cpus"] = max(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
-        else:
-            options["num_gpus"] = 1
-        if accelerator_type:
-            options["accelerator_type"] = accelerator_type
         types = sorted(name.partition(":")[2] for name in present if name.startswith("accelerator_type:"))
+        self._device = device or ("cuda" if present.get("GPU") else "cpu")
         if (self._device != "cpu" and not present.get("GPU")) or accelerator_type not in (None, *types):
-            where = "--accelerator-type" if accelerator_type else f"--device {device}"
             remedy = f"the cluster has {', '.join(types) or 'no accelerator'}"  # Ray would wait without a word
-            raise AtlasError("no node has this device", where=where, remedy=remedy)
-        self._survey, self._measure = ray.remote(**options)(_survey), ray.remote(**options)(_measure)
+            raise AtlasError("no node has this device", where=accelerator_type or self._device, remedy=remedy)
+        cores = max(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
+        reserved = {"num_cpus": cores} if self._device == "cpu" else {"num_gpus": 1}
+        # Ray repeats what a node lost. A failure of the model is an outcome. A process may serve any number of tasks.
+        task = ray.remote(max_retries=3, max_calls=0, accelerator_type=accelerator_type, **reserved)
+        self._survey, self._measure = task(_survey), task(_measure)
 
     def preflight(self, recipes: Sequence[Recipe], profile: Profile) -> Machine:
         """Return the machine of one of the nodes. Raises `AtlasError` for what cannot be measured there."""
@@ -83,7 +76,8 @@ class RayCluster:
             machine = self._ray.get(self._survey.remote(self._device, tuple(recipes), profile))
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
-        return machine  # type: ignore[no-any-return]
+        assert isinstance(machine, Machine)
+        return machine
 
     def run(
         self,
@@ -101,15 +95,14 @@ class RayCluster:
         A process that came to nothing, such as on a node of another kind, is told and left for the next run.
         """
         forgotten = run_file.forgotten(retry_failed=retry_failed)
-        running, left_out, began, ended_here = dict[Any, Step](), set[Cell](), time.monotonic(), 0
+        running, left_out, seconds = dict[Any, Step](), set[Cell](), list[float]()
         with writing(plan, run_file, reporter, contributor) as writer:
             while True:
                 steps = pending(plan, writer.records, forgotten=forgotten)
                 taken = left_out | {step.planned.cell for step in running.values()}
-                for step in first_of_each_cell(steps):
-                    if step.planned.cell not in taken:
-                        task = self._measure.options(name=f"{describe(step.planned.cell)}, process {step.process + 1}")
-                        running[task.remote(step, plan.profile, run_file.name, self._device)] = step
+                for step in (each for each in first_of_each_cell(steps) if each.planned.cell not in taken):
+                    task = self._measure.options(name=f"{describe(step.planned.cell)}, process {step.process + 1}")
+                    running[task.remote(step, plan.profile, run_file.name, self._device)] = step
                 left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
                 ready, _ = self._ray.wait([*running], timeout=left_s) if running else ([], [])
                 if not ready:
@@ -126,9 +119,8 @@ class RayCluster:
                     what = f"{describe(step.planned.cell)} was not measured: {fault}"
                     reporter.warn(Complaint("ray", what, "run the same command again for what is left"))
                     continue
-                ended_here += 1
-                pace_s = (time.monotonic() - began) / ended_here
-                reporter.begin(step, len(writer.records), len(steps), pace_s * (len(steps) - 1))
+                seconds.append(ended.seconds)
+                reporter.begin(step, len(writer.records), len(steps), fmean(seconds) * len(steps) / (len(running) + 1))
                 environment = msgspec.structs.replace(found.environment, commit=commit())  # of the code that was sent
                 writer.append(step, ended, environment, complaints)
 
@@ -137,15 +129,13 @@ class RayCluster:
 
 
 def _survey(device: str, recipes: tuple[Recipe, ...], profile: Profile) -> Machine:
-    """Return the machine of this node, with the device of this task."""
     if b"OMP_NUM_THREADS=" not in Path("/proc/self/environ").read_bytes():
         os.environ.pop("OMP_NUM_THREADS", None)  # Ray sets it to the reserved cores; a local run leaves it to torch
-    return _machine(device, recipes, profile, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    return _preflight(os.environ.get("CUDA_VISIBLE_DEVICES"), device, recipes, profile)
 
 
-@cache  # while Ray keeps this process
-def _machine(device: str, recipes: tuple[Recipe, ...], profile: Profile, _visible: str | None) -> Machine:
-    return preflight(LocalProcesses(), device, recipes, profile)
+_preflight = cache(lambda _visible, *given: preflight(LocalProcesses(), *given))
+"""Kept while Ray keeps this process, for each GPU that it sees."""
 
 
 def _measure(step: Step, profile: Profile, run: str, device: str) -> tuple[Machine, list[Complaint], WorkerExit]:
@@ -155,9 +145,8 @@ def _measure(step: Step, profile: Profile, run: str, device: str) -> tuple[Machi
     machine, context = _survey(device, (), profile), ray.get_runtime_context()
     place = "-".join([context.get_node_id()[:8], *context.get_accelerator_ids().get("GPU", ())])
     caches = Path(tempfile.gettempdir(), f"compile-atlas-{os.getuid()}", place, run)
-    for other in caches.parent.glob("*"):
-        if other != caches:  # of an earlier run, since nothing else uses this device
-            shutil.rmtree(other, ignore_errors=True)
+    for other in {*caches.parent.glob("*")} - {caches}:  # of earlier runs, since nothing else uses this device
+        shutil.rmtree(other, ignore_errors=True)
     step = dataclasses.replace(step, is_first=not is_filled(cache_of(step.planned.cell, caches)))
     complaints = examine(look(caches))
     ended = measure(step, profile, caches, LocalProcesses(), timeout_s=profile.timeout_s, on_phase=lambda _: None)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -189,25 +187,3 @@ def test_a_system_without_sensors_has_no_temperature(monkeypatch: pytest.MonkeyP
     """On macOS, psutil lacks the function itself."""
     monkeypatch.delattr(psutil, "sensors_temperatures", raising=False)
     assert doctor._hottest() is None
-
-
-def test_workers_that_wait_for_their_turn_are_not_counted_as_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    with subprocess.Popen(["sleep", "600"], start_new_session=True) as waiting:
-        assert not doctor._is_other(SimpleNamespace(pid=waiting.pid))
-        waiting.kill()
-    assert not doctor._is_other(SimpleNamespace(pid=os.getpid()))
-    assert doctor._is_other(SimpleNamespace(pid=os.getppid()))
-    monkeypatch.setattr(os, "getpgid", lambda _: 0)
-    assert not doctor._is_other(SimpleNamespace(pid=os.getpid())), "the leader of its group is outside this container"
-
-
-@pytest.mark.parametrize(
-    ("sees_all", "has_workers", "is_other"), [(True, True, True), (False, False, True), (False, True, False)]
-)
-def test_a_number_from_outside_a_container_may_be_that_of_a_worker(
-    monkeypatch: pytest.MonkeyPatch, *, sees_all: bool, has_workers: bool, is_other: bool
-) -> None:
-    monkeypatch.setattr(doctor, "sees_all_processes", lambda: sees_all)
-    sweep = SimpleNamespace(children=lambda: ["a worker"] * has_workers)
-    monkeypatch.setattr(doctor, "psutil", SimpleNamespace(Process=lambda: sweep))
-    assert doctor._is_other(SimpleNamespace(pid=2**22 + 1)) == is_other

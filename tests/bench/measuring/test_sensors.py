@@ -180,17 +180,9 @@ def stranger(nvml: Nvml) -> Iterator[int]:
 
 def test_our_own_processes_are_no_strangers(gpu: Sensors, nvml: Nvml) -> None:
     with subprocess.Popen(["sleep", "600"]) as child:
-        nvml.pids |= {os.getppid(), child.pid}
+        nvml.pids |= {child.pid}
         assert gpu.other_processes() == ()
         child.kill()
-
-
-def test_a_worker_that_waits_for_its_turn_is_no_stranger(
-    gpu: Sensors, stranger: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert gpu.other_processes() == (stranger,)
-    monkeypatch.setattr(os, "getppid", os.getpid)  # the sweep starts each worker in a process group of its own
-    assert gpu.other_processes() == ()
 
 
 def test_any_other_process_is_one(gpu: Sensors, stranger: int) -> None:
