@@ -137,7 +137,7 @@ def prepared(
         raise AtlasError(
             what, where="--dtype TF32", remedy="omit it, or choose a GPU that supports TF32: --device cuda"
         )
-    known = earlier(machine, {options.out, MEASURED, stopped_runs()})
+    pace = DurationEstimates.from_records(profile, earlier(machine, {options.out, MEASURED, stopped_runs()}))
     run_file = find_run(
         plan,
         machine,

@@ -109,8 +109,6 @@ def files(path: Path) -> list[Path]:
     return run_files(path) + [file for file in documents if is_document(file)]
 
 
-
-
 def _strangers(paths: Iterable[Path], checked: Iterable[Path], atlas: Path) -> Iterator[Problem]:
     """Yield the files of the atlas that nothing reads."""
     known = {file.resolve() for file in checked}
