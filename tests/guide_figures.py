@@ -102,8 +102,9 @@ def proper_names() -> set[str]:
     )
     results = load()
     found = {row[column] for row in results.by_label for column in columns}
-    documents = (each for each in (results.walkthrough, *results.selfchecks) if each)
+    documents = (each for each in results.selfchecks if each)
     found.update(short_name(each.environment.device_name) for each in documents)
+    found.update([short_name(results.examples.device_name)] if results.examples else [])
     return {*load_glossary().keep, *_MONTHS, *found} - {""}
 
 

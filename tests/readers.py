@@ -26,10 +26,9 @@ from bench.exchange.check import check
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import export, import_
 from bench.plans.checkpoints import refuse_unsafe
-from bench.records import document
+from bench.records.examples import EXAMPLES, read as read_examples
 from bench.records.record import RESULTS
 from bench.records.run_file import encode
-from bench.records.walkthrough import SCHEMA as WALKTHROUGH_SCHEMA, WALKTHROUGHS, Walkthrough
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
 from generator.data.load import load
@@ -86,15 +85,15 @@ def read_all(results: Path) -> None:
     assert loaded.problems is not None
 
 
-WALKTHROUGH = max(WALKTHROUGHS.glob("*.json")).read_bytes()
+OUTPUT = (EXAMPLES / "output.json").read_bytes()
 
 
-def walkthrough(content: bytes) -> None:
-    """Read a document, such as a walkthrough."""
+def output(content: bytes) -> None:
+    """Read a document, such as the output of the examples."""
     with folder() as place:
-        path = place / "tour.json"
+        path = place / "output.json"
         path.write_bytes(content)
-        document.read(path, Walkthrough, WALKTHROUGH_SCHEMA, "make it")
+        read_examples(path)
 
 
 # ── Checkpoints ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -20,8 +20,8 @@ from bench.commands import (
     OK,
     compare,
     doctor,
+    examples,
     exchange,
-    harness,
     install,
     listing,
     run,
@@ -29,7 +29,7 @@ from bench.commands import (
 )
 from bench.errors import AtlasError
 
-COMMANDS = (install, run, compare, listing, exchange, harness, selfcheck, doctor)
+COMMANDS = (install, run, compare, listing, exchange, selfcheck, examples, doctor)
 """The modules with commands, in the order of `--help`."""
 
 

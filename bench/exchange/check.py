@@ -28,11 +28,12 @@ from bench.exchange.source_files import RELEASED
 from bench.plans import checkpoints
 from bench.plans.models import BY_CHECKPOINT, BY_LABEL, flop_of_image
 from bench.records import (
+    examples,
     plausibility,
     selfcheck,
-    walkthrough,
     wording,
 )
+from bench.records.examples import EXAMPLES
 from bench.records.plausibility import Fault
 from bench.records.record import (
     COMPILE_MODES,
@@ -48,10 +49,9 @@ from bench.records.record import (
 )
 from bench.records.run_file import COMPRESSED, SUFFIX, decode, lines, run_files, run_of
 from bench.records.selfcheck import SELFCHECKS
-from bench.records.walkthrough import WALKTHROUGHS
 
 READERS: Mapping[str, Callable[[Path], object]] = {
-    WALKTHROUGHS.name: walkthrough.read,
+    EXAMPLES.name: examples.read,
     SELFCHECKS.name: selfcheck.read,
 }
 """The reader of each kind of document, by the name of its folder."""

@@ -29,8 +29,6 @@ from bench.plans.messages import (
     Refusal,
     Request,
     Send,
-    TakeWalkthrough,
-    WalkthroughTaken,
 )
 
 
@@ -80,10 +78,6 @@ def _answer(request: Request, send: Send) -> Answer:
             from bench.measuring.preflight import preflight  # noqa: PLC0415 - imports torch, which takes seconds
 
             return preflight(request)
-        if isinstance(request, TakeWalkthrough):
-            from bench.measuring import dynamo_walkthrough  # noqa: PLC0415 - as above
-
-            return WalkthroughTaken(walkthrough=dynamo_walkthrough.run(send))
         if isinstance(request, CheckSelf):
             from bench.measuring import selfcheck  # noqa: PLC0415 - as above
 

@@ -17,7 +17,6 @@ from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
 from bench.records.record import Cell, Environment, Measurement, Peaks, Status, Task
 from bench.records.selfcheck import Check
-from bench.records.walkthrough import Walkthrough
 from bench.records.wording import DIAGNOSTICS
 
 Weights = Literal["random", "pretrained"]
@@ -109,10 +108,6 @@ class Job(_Message, frozen=True):
     allow_busy: bool = False
 
 
-class TakeWalkthrough(_Message, frozen=True):
-    """Request: record a walkthrough of TorchDynamo."""
-
-
 class CheckSelf(_Message, frozen=True):
     """Request: compare eager with eager, and if asked to, both variants with torch's Timer and profiler."""
 
@@ -144,12 +139,6 @@ class CellOutcome(_Message, frozen=True):
     input_size: tuple[int, int] | None = None
 
 
-class WalkthroughTaken(_Message, frozen=True):
-    """Answer to `TakeWalkthrough`."""
-
-    walkthrough: Walkthrough
-
-
 class SelfChecked(_Message, frozen=True):
     """Answer to `CheckSelf`: the rounds of eager against eager, and the other checks."""
 
@@ -165,8 +154,8 @@ class Refusal(_Message, frozen=True):
     remedy: str = ""
 
 
-Request = Preflight | Job | TakeWalkthrough | CheckSelf
-Answer = Machine | CellOutcome | WalkthroughTaken | SelfChecked | Refusal
+Request = Preflight | Job | CheckSelf
+Answer = Machine | CellOutcome | SelfChecked | Refusal
 Message = Phase | Answer
 Send = Callable[[Message], None]
 """Sends a message to the parent."""

@@ -1,4 +1,4 @@
-"""Read and write JSON documents: results that are made in one piece, such as a walkthrough.
+"""Read and write JSON documents: results that are made in one piece, such as a self-check.
 
 Each kind of document has its own schema version. An old document is not converted: the error names the command that
 makes a new one. Records of runs are JSON Lines instead; see `bench.records.run_file`.

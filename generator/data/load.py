@@ -20,9 +20,9 @@ import pandas as pd
 
 from bench.estimates import Estimates, estimate
 from bench.exchange.signatures import signers
+from bench.records.examples import Capture, newest as newest_examples
 from bench.records.record import RESULTS, TOY
 from bench.records.selfcheck import Selfcheck, newest_of_each_device
-from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
 from generator.data import confirmation
 from generator.data.lint import (
@@ -61,7 +61,7 @@ class Results:
     records: int  # that were read
     runs: tuple[str, ...]  # all of them, sorted
     superseded: int  # rows that are left out, since a newer run has their cell
-    walkthrough: Walkthrough | None = None  # the newest
+    examples: Capture | None = None  # the newest
     selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
     signers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by run, the logins whose key signed it
     folder: Path = RESULTS  # of all of it
@@ -178,7 +178,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
 
     return Results(
         *archive.ask(results, cache, partial(table.read, history=HISTORY)),
-        walkthrough=newest_walkthrough(results),
+        examples=newest_examples(results),
         selfchecks=newest_of_each_device(results),
         signers=signers(results),
         folder=results,

@@ -1,4 +1,4 @@
-"""Tables of what `bench` records as one document on one machine, such as a walkthrough.
+"""Tables of what `bench` records as one document on one machine, such as a self-check.
 
 Takes cells and the words of a language. Returns HTML whose caption names the machine and the day.
 """

@@ -28,9 +28,9 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
+from bench.records.examples import COMMAND as CAPTURE, EXAMPLES, Capture
 from bench.records.families import slugify
 from bench.records.record import Workload
-from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
 from generator.data import schema
 from generator.data.digits import RowFigure
 from generator.data.load import Results
@@ -48,7 +48,7 @@ from generator.gains.gain_charts import GainCharts
 from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
-from generator.pages import decision, downloads, explorer, selfcheck, walkthrough
+from generator.pages import decision, downloads, examples, explorer, selfcheck
 from generator.pages.atlas import Atlas, Choose, chosen
 from generator.pages.glossary_page import glossary_tables
 from generator.pages.site_file import CHARTS, DATA, SiteFile, named_by_content, relative_address
@@ -81,7 +81,7 @@ OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
 depends on what is selected of them."""
 
-_DOCUMENTS = ("walkthrough", "selfchecks")
+_DOCUMENTS = ("examples", "selfchecks")
 """Those of `Results` that pages name."""
 
 NAMED: Mapping[str, Scope] = {
@@ -200,7 +200,8 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         "names": lambda items: typography.unmarked(
             str(words.names([str(getattr(item, "label", item)) for item in items]))
         ),
-        "listing": walkthrough.listing,
+        "listing": examples.listing,
+        "functions": examples.functions,
         "why": lambda row: str(causes.why(row.causes, row.verdict, words)),
         "counted": counted,
     }
@@ -260,7 +261,7 @@ class _Functions:
             *("dtypes_chart", "dtypes_table"),
         }
         of_documents = {
-            *("walkthrough_graphs_table", "walkthrough_breaks_table", "walkthrough_scores_table", "loss_chart"),
+            *("graphs_table", "example_breaks_table", "scores_table", "loss_chart", "programs"),
             *("selfcheck_table",),
         }
         functions = {
@@ -641,44 +642,45 @@ class _Functions:
 
     # Inside TorchDynamo
 
-    def walkthrough_graphs_table(self, _page: str) -> str:
+    def programs(self, page: str) -> str:
+        """Links to the example programs, which go to `emit`."""
+        link = Markup('<a href="{}" download><code>{}.py</code></a>')
+        files = {name: SiteFile(f"examples/{name}.py", text, True) for name, text in self._examples.sources.items()}
+        return str(_list("downloads", [link.format(self._shared(page, file), name) for name, file in files.items()]))
+
+    def graphs_table(self, _page: str) -> str:
         """The graphs of a step of training."""
-        return walkthrough.graphs_table(self._walkthrough, self.words)
+        return examples.graphs_table(self._examples, self.words)
 
-    def walkthrough_breaks_table(self, _page: str, *, of: str = "step") -> str:
-        """The graph breaks of a step of training, or of the small function."""
-        breaks = {"step": self._walkthrough.example.step.breaks, "function": self._walkthrough.function.breaks}
-        return walkthrough.breaks_table(
-            self._walkthrough, self.words, breaks[_known("part of the walkthrough", of, breaks)]
-        )
+    def example_breaks_table(self, _page: str, *, of: str) -> str:
+        """The graph breaks of a program."""
+        return examples.breaks_table(self._examples, self.words, getattr(self._examples, of)["breaks"])
 
-    def walkthrough_scores_table(self, _page: str) -> str:
-        """What the trained networks score."""
-        return walkthrough.scores_table(self._walkthrough, self.words)
+    def scores_table(self, _page: str) -> str:
+        """The errors of the trained networks."""
+        return examples.scores_table(self._examples, self.words)
 
     def loss_chart(self, page: str) -> str:
         """The losses of training."""
 
         def draw(language: Language) -> CurvesChart:
-            return walkthrough.loss_chart(self._walkthrough, Words(language, html=True))
+            return examples.loss_chart(self._examples, Words(language, html=True))
 
         self.emit(SiteFile(LOSSES, draw(self.language).as_csv))
         label = self.words.say(self.language.gettext("Chart data as %(format)s"), format=self.words.value("CSV"))
         return self._figure(page, "loss", draw, (relative_address(page, LOSSES), label))
+
+    @property
+    def _examples(self) -> Capture:
+        if self.atlas.results.examples is None:
+            raise AtlasError("the examples have no captured output yet", where=str(EXAMPLES), remedy=CAPTURE)
+        return self.atlas.results.examples
 
     # Methodology
 
     def selfcheck_table(self, _page: str) -> str:
         """The newest checks of the benchmark itself on each device."""
         return selfcheck.table(self.atlas.results.selfchecks, self.words)
-
-    @property
-    def _walkthrough(self) -> Walkthrough:
-        if self.atlas.results.walkthrough is None:
-            raise AtlasError(
-                "there is no walkthrough yet", where=str(WALKTHROUGHS), remedy="python -m bench dynamo-walkthrough"
-            )
-        return self.atlas.results.walkthrough
 
     # Files
 
@@ -721,7 +723,7 @@ class _Functions:
     def citation(self, _page: str) -> str:
         """The entry for a bibliography."""
         root = self.address.removesuffix(self.language.prefix)  # the same in all languages
-        return walkthrough.listing(downloads.bibtex(self.atlas.results, root), "bibtex")
+        return examples.listing(downloads.bibtex(self.atlas.results, root), "bibtex")
 
     # Parts
 

@@ -293,7 +293,6 @@ def test_results_that_cannot_be_written_are_refused_before_anything_is_measured(
             made, MACHINE, resume.find_run(made, MACHINE, read_only, is_ordinary=True), Scripted(), Silent()
         ),
         lambda: document.check_writable(read_only / "selfcheck"),
-        lambda: document.check_writable(read_only / "walkthroughs"),
         lambda: selfchecks.write(selfcheck(), read_only / "selfcheck"),
         lambda: transfer.import_("huggingface-2023", ImportOptions(), read_only),
     ]

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from generator.figures.markup import Line, Table, TableCell
 from generator.figures.plain_markdown import escaped, plain_markdown
-from generator.pages.walkthrough import listing
+from generator.pages.examples import listing
 
 
 def as_plain(markdown: str) -> str:
