@@ -79,24 +79,9 @@ class Table:
         """The caption without markup, for screen readers."""
         return spoken(self.caption)
 
-    @property
-    def lines(self) -> int:
-        """How many lines its rows have, by which browsers know its height before they lay it out; 0 where the width of
-        the screen decides that."""
-        is_tall = any(len(_TAG.sub("", cell.html)) > NAME for cell in self.head)
-        return 0 if is_tall or any(_has_lines(cell) for row in self.body for cell in row.cells) else len(self.body)
-
     def html(self) -> str:
         """The table as a block of HTML without blank lines."""
         return render("table.html.jinja", table=self)
-
-
-def _has_lines(cell: TableCell) -> bool:
-    """Return whether a cell may take several lines. Figures do only where they are told to."""
-    return "<br>" in cell.html or ("number" not in cell.classes and " " in _TAG.sub("", cell.html))
-
-
-_TAG = re.compile("<[^<>]*>")
 
 
 def spoken(caption: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conftest import LANGUAGES, THOROUGH, BuiltSite
+from conftest import LANGUAGES, THOROUGH, BuiltSite, weekly
 from playwright.sync_api import BrowserContext, Page
 
 from browser.kinds import KINDS, LISTEN, PREFIXES, enter, follow
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 SCREEN, PHONE, NARROW = 1280, 390, 360
 
-OTHERS = (768, 2560)
+WIDTHS = (PHONE, 768, SCREEN, 2560)
 
 UNLIKE = ("", "devices/a100/", "explorer/", "should-i-compile/")
 """Kinds that differ most in how they fill a screen."""
@@ -103,14 +103,15 @@ def test_every_kind_of_page(code: str, page: Page, site: BuiltSite, hosted_site:
     assert page.evaluate("window.sameDocument"), "a page was loaded anew"
 
 
-@pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("en", "ar"))
+@weekly
+@pytest.mark.parametrize("code", LANGUAGES)
 def test_pages_fit_every_width(code: str, page: Page, site: BuiltSite, hosted_site: str) -> None:
     home = hosted_site + PREFIXES[code]
     enter(page, home)
     found = {}
-    for width in (SCREEN, *OTHERS, PHONE) if code == "en" or THOROUGH else (SCREEN, PHONE):
-        page.set_viewport_size({"width": width, "height": 900})  # takes as long as a change of page
-        for address in addresses(code, site) if THOROUGH else UNLIKE:  # axe comes to every kind, on a screen
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        for address in addresses(code, site):
             follow(page, home + address)
             found[address, width] = page.evaluate(TOO_WIDE)
     assert {where: what for where, what in found.items() if what} == {}

@@ -68,29 +68,6 @@ def test_a_phone_shows_both_points_at_which_compiling_has_paid(page: Page, hoste
     assert page.evaluate(HIDDEN, 2) == []
 
 
-HEIGHTS = """async () => {
-  const root = document.documentElement
-  const seen = new Set([root.scrollHeight])
-  for (let top = 0; top < root.scrollHeight; top += 500) {
-    scrollTo(0, top)
-    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame)
-    seen.add(root.scrollHeight)
-  }
-  return [...seen]
-}"""
-"""The heights that a page has while its reader scrolls to the end."""
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_page_keeps_its_height_while_its_reader_scrolls(width: int, page: Page, hosted_site: str) -> None:
-    page.set_viewport_size({"width": width, "height": 844})
-    enter(page, hosted_site)
-    for address in ("devices/a100/", "models/vit/", "modes/", "when-not/"):
-        follow(page, hosted_site + address)
-        heights = page.evaluate(HEIGHTS)
-        assert max(heights) < 1.02 * min(heights), address
-
-
 SECTION = "#torch-2-1-0-dev-default-batch-16"
 BELOW_HEADER = """section => {
   const { top } = document.querySelector(section).getBoundingClientRect()
@@ -140,12 +117,6 @@ def test_nothing_moves_on_a_phone_when_the_records_arrive(page: Page, hosted_sit
     page.locator(".explorer tbody tr").first.wait_for()
     page.wait_for_timeout(300)
     assert page.evaluate(SHIFTS) < 0.1
-
-
-def test_charts_use_the_width_of_a_screen(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}devices/a100/")
-    widths = page.locator("figure.chart img:visible").evaluate_all("all => all.map(each => each.clientWidth)")
-    assert min(widths) >= 1.25 * canvas.WIDTH
 
 
 def test_text_in_charts_is_large_enough_on_a_phone(page: Page, hosted_site: str) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,16 +21,8 @@ from generator import cli as generator_cli
 from generator.data.load import load
 from generator.pages.downloads import bibtex
 
-DOCUMENTS = (
-    *("README.md", "CONTRIBUTING.md", "SECURITY.md", "DECISIONS.md", "CHANGELOG.md"),
-    *("requirements/README.md", "locales/README.md"),
-)
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "requirements/README.md", "locales/README.md")
 """Documents for contributors. Those for readers are pages, which have tests of their own."""
-
-PAST = ("DECISIONS.md", "CHANGELOG.md")
-"""Documents that may name what no longer exists."""
-
-PRESENT = [name for name in DOCUMENTS if name not in PAST]
 
 EXAMPLES = {
     "docs/memory.md",
@@ -55,7 +50,7 @@ def settings() -> dict[str, Any]:
 # ── Commands and paths ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("name", PRESENT)
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_commands_that_are_named_exist(name: str) -> None:
     makefile = text("Makefile")
     for command in COMMAND.findall(text(name)):
@@ -76,7 +71,7 @@ def test_commands_that_are_named_exist(name: str) -> None:
                 pytest.fail(command)
 
 
-@pytest.mark.parametrize("name", PRESENT)
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_paths_that_are_named_exist(name: str) -> None:
     """A path is relative to the root, or to the folder of its document."""
     document = text(name)
@@ -120,26 +115,35 @@ def test_the_tree_has_each_package_and_nothing_else() -> None:
     assert packages - named == set()
 
 
-# ── Changes, versions ────────────────────────────────────────────────────────────────────────────────────────────────
+def test_folders_import_only_from_those_above_them() -> None:
+    """Modules directly below `bench/` and `generator/` serve every folder, or start the program: they have no place."""
+    order = [folder.strip("/").replace("/", ".") for folder in tree()]
+
+    def place(module: str) -> int:
+        return max((at for at, package in enumerate(order) if f"{module}.".startswith(f"{package}.")), default=-1)
+
+    upward = [
+        f"{path.relative_to(ROOT)}: {module}"
+        for top in ("bench", "generator")
+        for path in (ROOT / top).rglob("*.py")
+        for module in imports(path)
+        if path.parent != ROOT / top and place(module) > place(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    ]
+    assert upward == []
 
 
-def test_changes_have_the_form_of_keepachangelog_and_the_version_of_the_project() -> None:
-    headings = re.findall(r"(?m)^## (.*)$", text("CHANGELOG.md"))
-    assert headings[0] == "[Unreleased]"
-    versions = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d", heading) for heading in headings[1:]]
-    assert all(versions), headings
-    assert versions[0]
-    assert versions[0][1] == settings()["project"]["version"]
-    kinds = set(re.findall(r"(?m)^### (.*)$", text("CHANGELOG.md")))
-    assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+def imports(path: Path) -> Iterator[str]:
+    """The modules of this project that a module imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        yield from (name for name in names if name.partition(".")[0] in {"bench", "generator"})
 
 
-def test_every_pin_has_a_hash_and_none_comes_from_elsewhere() -> None:
-    for lock in ("site", "bench", "test"):
-        pins = re.split(r"(?m)^(?=[\w.-]+==)", text(f"requirements/{lock}.txt"))[1:]
-        assert pins
-        assert all("--hash=sha256:" in pin for pin in pins)
-        assert not re.search(r"(?m)^\s*(?:--index-url|--extra-index-url|--find-links|-e|git\+|https?:)", "".join(pins))
+# ── Packages and versions ─────────────────────────────────────────────────────────────────────────────────
 
 
 def test_every_package_is_installed() -> None:

@@ -305,12 +305,6 @@ def test_a_brief_caption_says_what_its_section_has_not_said(published: Pages) ->
     assert "A100" not in re.sub(r"(?s)<img[^>]*>|<a .*", "", published.render(f"{{{{ latency_chart({chosen}) }}}}"))
 
 
-def test_tables_know_their_height_unless_text_may_break(published: Pages, mixed: Pages) -> None:
-    assert 'data-lines="12"' in published.render("{{ latency_table(device='a100', torch='2.0.1', batch_size=1) }}")
-    assert "data-lines" not in mixed.render("{{ cause_table() }}")
-    assert "data-lines" not in mixed.render("{{ break_even_table() }}"), "two lines a cell"
-
-
 def test_doubtful_rows_are_marked_and_explained(published: Pages) -> None:
     html = published.render("{{ latency_table(device='t4', torch='2.1.0.dev', batch_size=16) }}")
     beit = next(row for row in Tables(html).tables[0] if row[0][2].startswith("BeiT"))

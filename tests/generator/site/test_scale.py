@@ -10,11 +10,8 @@ from typing import get_args
 
 import pytest
 from archive import FAMILIES, write_archive
-from conftest import LANGUAGES, ROOT, THOROUGH, copy_of_project, in_project
-from test_importers_timm import REAL
+from conftest import ROOT
 
-from bench.exchange.source_files import ImportOptions
-from bench.exchange.transfer import import_
 from bench.records.families import family_slug
 from generator.data.lint import Kind
 from generator.data.load import Results, load
@@ -67,18 +64,6 @@ def archive(folder: Path, models: int) -> Results:
     return load(write_archive(folder, models * 36, models=models, devices=2), folder / "cache")
 
 
-def test_few_models_are_listed_one_by_one(tmp_path: Path, docs: Path) -> None:
-    results = archive(tmp_path, 3)
-    found = edition(results, docs)
-    assert not Atlas(results, found.language).families
-    models = {f"models/{row['model']}.md" for row in results.by_label}
-    ((_, listed),) = found.navigation(NAV[:1])[0].items()
-    assert listed[0] == "models/index.md"
-    assert set(listed[1:]) == models
-    assert not found.unlisted
-    assert not [uri for uri in pages(found) if "families" in uri]
-
-
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory, docs: Path) -> Sequence[dict[str, str]]:
     """The pages of two guides, the second of twice as many models."""
@@ -114,47 +99,7 @@ def test_the_navigation_has_families_in_place_of_models(tmp_path: Path, docs: Pa
     assert left_out == {uri for uri in pages(found) if re.fullmatch(r"models/(?!index)[^/]+\.md", uri)}
 
 
-def test_many_devices_are_listed_by_their_index_alone(tmp_path: Path, docs: Path) -> None:
-    from pathspec.gitignore import GitIgnoreSpec
-
-    found = edition(load(write_archive(tmp_path, 9 * 18, models=1, devices=9)), docs)
-    assert len(found.pages) > 9
-    (_, (_, listed)) = (next(iter(each.items())) for each in found.navigation(NAV))
-    assert listed == ["devices/index.md"]
-    left_out = set(GitIgnoreSpec.from_lines(found.unlisted).match_files(pages(found)))
-    assert left_out == {f"devices/gpu-{number}.md" for number in range(9)}
-    assert all(f'href="../devices/gpu-{number}/"' in pages(found)["devices/index.md"] for number in range(9))
-
-
 # ── The 1,443 models of timm ────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture(scope="module")
-def timm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Their records; by day those of every sixteenth, or so."""
-    files = sorted(REAL.glob("*.csv"))
-    if not files:
-        pytest.skip(f"no result files of timm in {REAL}")
-    folder = tmp_path_factory.mktemp("timm")
-    for path in files:
-        head, *lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = lines if THOROUGH else [line for line in lines if hash_of(line) % 16 == 0]
-        (folder / path.name).write_text("".join([head, *kept]), encoding="utf-8")
-    import_("timm", ImportOptions(files=tuple(folder.glob("*.csv"))), folder / "records")
-    return folder / "records"
-
-
-def hash_of(line: str) -> int:
-    return sum(line.partition(",")[0].encode())
-
-
-@pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("ar",))
-def test_the_models_of_timm_make_pages_of_bearable_length(timm: Path, docs: Path, code: str) -> None:
-    found = edition(load(timm), docs, code)
-    longest = max(pages(found).values(), key=len)
-    assert len(re.findall("<tr[ >]", longest)) <= 2 * vocabulary.MOST_LINES + 20
-    ((_, listed),) = found.navigation(NAV[:1])[0].items()
-    assert len(listed) < 300
 
 
 @pytest.fixture(scope="module")
@@ -192,22 +137,3 @@ def test_pages_of_one_source_explain_it_and_count_their_doubts(imported: Results
     assert 1 <= notes.count("<li>") <= kinds * MOST_NOTES
     assert notes.count("not show the effect of compiling alone") == 1
     assert family.count('class="doubt"') > notes.count("<li>")
-
-
-@pytest.mark.skipif(not THOROUGH, reason="takes minutes: 1,129 models in four languages (ATLAS_THOROUGH)")
-@pytest.mark.timeout(3600)
-def test_the_whole_of_timm_is_a_site_in_four_languages(timm: Path, tmp_path: Path) -> None:
-    project = copy_of_project(tmp_path / "project")
-    shutil.copytree(timm, project / "bench" / "results" / "timm")
-    done = in_project(project, "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site"))
-    assert done.returncode == 0, done.stdout + done.stderr
-    site = tmp_path / "site"
-    models = {row["model_label"] for row in load(timm).by_label}  # measured in several sizes, some of them
-    assert len(models) == 1129
-    for prefix in ("", *LANGUAGES[1:]):
-        families = [
-            path.read_text(encoding="utf-8") for path in (site / prefix / "models/families").glob("*/index.html")
-        ]
-        assert sum(text.count("<tr id=") for text in families) == len(models)
-    sizes = {path: path.stat().st_size for path in site.rglob("*.html")}
-    assert max(sizes.values()) < 1_500_000, max(sizes, key=lambda path: sizes[path])

@@ -1,0 +1,130 @@
+"""The weekly look for new files of timm, with a stand-in for GitHub."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from conftest import ROOT
+
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import import_
+from bench.records.run_file import read
+
+HEADER = (
+    "model,infer_img_size,infer_samples_per_sec,infer_step_time,infer_batch_size,param_count,infer_gmacs,infer_macts\n"
+)
+EAGER = f"{HEADER}resnet50,224,3200.0,80.0,256,25.56,4.11,11.11\ntest_vit,160,2000.0,512.0,1024,0.37,0.04,0.48\n"
+DYNAMO = f"{HEADER}resnet50,224,6400.0,40.0,256,25.56,4.11,11.11\ntest_vit,160,2560.0,100.0,256,0.37,0.04,0.48\n"
+
+KNOWN, NEWS = "amp-nchw-pt291-cu130-5090", "amp-nchw-pt2100-cu130-5090"
+REPOSITORY, SHA = "huggingface/pytorch-image-models", "a" * 40
+
+
+def name_of(setup: str) -> str:
+    return f"benchmark-infer-{setup}.csv"
+
+
+class Timm:
+    """The GitHub of timm: files with their days and contents."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.files: dict[str, tuple[str, bytes]] = {}
+        self.add("2026-01-06", **{KNOWN: EAGER, f"{KNOWN}-dynamo": DYNAMO})
+
+    def add(self, day: str, **contents: str) -> None:
+        self.files |= {name_of(setup): (day, content.encode()) for setup, content in contents.items()}
+
+    def answer(self, path: str) -> bytes:
+        """Answer as GitHub does: a listing, the last commit of a path, or a file."""
+        url = urllib.parse.urlsplit(path)
+        query = dict(urllib.parse.parse_qsl(url.query))
+        kind, _, of = url.path.removeprefix(f"/repos/{REPOSITORY}/").partition("/results")
+        if kind == "commits":
+            day = max(day for day, _ in self.files.values())
+            if "sha" in query:
+                day, _ = self.files[query["path"].removeprefix("results/")]
+            return json.dumps([{"sha": SHA, "commit": {"committer": {"date": f"{day}T12:00:00Z"}}}]).encode()
+        if of:
+            return self.files[urllib.parse.unquote(of.removeprefix("/"))][1]
+        return json.dumps([{"name": name, "type": "file", "size": 1} for name in self.files]).encode()
+
+
+@pytest.fixture
+def timm() -> Iterator[Timm]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = there.answer(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        there = Timm(f"http://127.0.0.1:{server.server_port}")
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield there
+        server.shutdown()
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """A folder of records with the older files of timm."""
+    given = tmp_path / "given"
+    given.mkdir()
+    for setup, content in ((KNOWN, EAGER), (f"{KNOWN}-dynamo", DYNAMO)):
+        (given / name_of(setup)).write_text(content)
+    import_("timm", ImportOptions(files=tuple(given.iterdir()), date="2026-01-06"), tmp_path / "published")
+    return tmp_path / "published"
+
+
+def look(published: Path, address: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ".github/scripts/import_timm.py", "--out", str(published)]
+    variables = os.environ | {"GITHUB_API_URL": address}
+    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+
+
+def test_new_files_are_imported_and_what_is_left_out_is_told(published: Path, timm: Timm) -> None:
+    timm.add("2026-03-04", **{NEWS: EAGER, f"{NEWS}-dynamo": DYNAMO, "amp-nchw-pt2100-cu130-3090": EAGER})
+    timm.add("2026-03-05", **{"int8-nchw-pt2100-cu130-5090": EAGER, "amp-nchw-pt2100-cu130-4090-dynamo": "<html>"})
+    timm.add("2026-03-05", **{"amp-nchw-pt2100-cu130-50/../90`$(id)`": EAGER})
+    done = look(published, timm.address)
+    assert done.returncode == 0, done.stderr
+    run = "timm-5090-torch-2.10.0-amp-nchw"
+    assert f"| {run} | NVIDIA GeForce RTX 5090 | 2.10.0 | 2026-03-04 | 2 | 2 | 1 | 1 |" in done.stdout
+    assert len(list(read(published / f"{run}.jsonl"))) == 2
+    assert f"- `{name_of('amp-nchw-pt2100-cu130-3090')}` has no compiled figures yet" in done.stdout
+    assert f"- `{name_of('int8-nchw-pt2100-cu130-5090')}` 'int8' is not a known data type" in done.stdout
+    assert "-4090-dynamo.csv` not a result file of timm: no column" in done.stdout
+    assert "50?..?90???id??.csv` does not follow the file names of timm's results" in done.stdout
+
+
+def test_a_corrected_file_replaces_its_run_with_both_variants(published: Path, timm: Timm) -> None:
+    timm.add("2026-02-03", **{KNOWN: EAGER.replace("3200.0,80.0", "3100.0,82.58")})
+    done = look(published, timm.address)
+    assert done.returncode == 0, done.stderr
+    (resnet, _) = read(published / "timm-5090-torch-2.9.1-amp-nchw.jsonl")
+    assert resnet.measurement
+    assert resnet.measurement.compiled
+    assert (resnet.measurement.eager.published_mean_ms, resnet.measurement.compiled.published_mean_ms) == (82.58, 40.0)
+
+
+def test_nothing_changes_where_nothing_is_new_or_nobody_answers(published: Path, timm: Timm) -> None:
+    before = {path: path.read_bytes() for path in published.iterdir()}
+    assert look(published, timm.address).stdout == "timm has published nothing new.\n"
+    done = look(published, "http://127.0.0.1:9")
+    assert done.returncode == 1
+    assert "GitHub gives no answer" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert {path: path.read_bytes() for path in published.iterdir()} == before
