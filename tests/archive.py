@@ -107,7 +107,6 @@ def _run(
         threads=16,
         accelerator="CUDA 13.0",
         driver="580.65",
-        triton="3.5.0",
         commit=f"{night:012x}",
         settings={"float32_matmul_precision": "highest", "cudnn_benchmark": "False", "libc": "glibc 2.36"},
     )

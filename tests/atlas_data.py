@@ -71,8 +71,8 @@ def telling(eager_ms: float = 10.0, compiled_ms: float = 8.0, seed: int = 0, **c
     plain = measurement(eager_ms, compiled_ms, seed)
     assert plain.compiled is not None
     more: dict[str, Any] = {
-        "eager": msgspec.structs.replace(plain.eager, device_ms=(eager_ms / 2,) * 5, energy_j=3.0),
-        "compiled": msgspec.structs.replace(plain.compiled, device_ms=(compiled_ms * 0.9,) * 5, energy_j=2.0),
+        "eager": msgspec.structs.replace(plain.eager, device_ms=(eager_ms / 2,) * 5),
+        "compiled": msgspec.structs.replace(plain.compiled, device_ms=(compiled_ms * 0.9,) * 5),
         "graphs": Graphs(
             graphs=3,
             breaks=(GraphBreak(reason="call <print>", location="transformers/vit.py:7"), GraphBreak(reason="loop")),
@@ -81,7 +81,7 @@ def telling(eager_ms: float = 10.0, compiled_ms: float = 8.0, seed: int = 0, **c
         ),
         "work": Work(flop=35.1e9, traffic_bytes=4e8, streamed_bytes=2e8, compiled_traffic_bytes=1e8),
         "peaks": Peaks(matmul_flop_s=60e12, copy_bytes_s=3e12),
-        "telemetry": Telemetry(clock_mhz=(1900, 1980), temperature_c=(50, 55), power_w=(400.0,), repeated_rounds=1),
+        "telemetry": Telemetry(clock_mhz=(1900, 1980), temperature_c=(50, 55), repeated_rounds=1),
     }
     return msgspec.structs.replace(plain, **more | changes)
 

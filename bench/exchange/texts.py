@@ -39,7 +39,7 @@ _VERSION = re.compile(r"[A-Za-z0-9][\w.+-]*(?:,? [\w.+-]+){0,3}", re.ASCII)
 _FORMS = {
     "platform": re.compile(r"(?:Linux|Darwin|Windows|FreeBSD) \w{1,20}", re.ASCII),
     "commit": re.compile(r"[0-9a-f]{7,40}(?:-dirty)?"),
-    **dict.fromkeys(("torch", "transformers", "python", "accelerator", "driver", "triton"), _VERSION),
+    **dict.fromkeys(("torch", "transformers", "python", "accelerator", "driver"), _VERSION),
 }
 """The form of each text of an environment, but for the name of the device and the settings."""
 

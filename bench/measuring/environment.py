@@ -52,7 +52,6 @@ def describe(device: torch.device) -> Environment:
         multiprocessors=_multiprocessors(device),
         accelerator=_accelerator(device),
         driver=Sensors(device).read("driver"),
-        triton=machine.version("triton"),
         commit=commit(),
         settings=_settings(device),
     )

@@ -79,14 +79,12 @@ def inspect(
         skips = ("for a reason that torch counts but does not keep",)
     if not skips and replays == 0:
         skips = tuple(cuts) or ("no CUDA graph is replayed, for a reason that torch does not tell",)
-    partitions = None if replays is None else counters["inductor"]["cudagraph_partitions"]
     return Graphs(
         graphs=max(0, counters["stats"]["unique_graphs"] - recompiles),
         breaks=(_located_breaks(module, inputs) or breaks) if breaks else (),
         recompiles=recompiles,
         cudagraph_skips=tuple(map(message, skips)),
         replays=replays,
-        partitions=partitions,
         cuts=tuple(map(message, cuts)) if replays else (),
     )
 
@@ -109,7 +107,7 @@ def replayed(call: Callable[[], object]) -> int:
 def cut_reasons() -> Iterator[dict[str, None]]:
     """Collect why Inductor cuts operations out of the CUDA graphs of what it compiles within the context.
 
-    torch only logs these reasons. Code from a cache was cut before, so its reasons are unknown; its partitions are not.
+    torch only logs these reasons. Code from a cache was cut before, so its reasons are unknown.
     """
     from torch._inductor.scheduler import Scheduler  # noqa: PLC0415 - takes seconds
 

@@ -1,4 +1,4 @@
-"""Read an accelerator's sensors: clock, temperature, power, energy, throttle reasons, and processes that use it.
+"""Read an accelerator's sensors: clock, temperature, throttle reasons, and processes that use it.
 
 `Sensors` takes a device and answers single questions; `DeviceWatch` reads it between rounds and returns a `Telemetry`.
 NVIDIA devices are read through NVML, AMD devices through `torch.cuda` and Intel devices through `torch.xpu`, which
@@ -31,13 +31,6 @@ READ_EVERY_S = 0.1
 """Time between readings, outside of timed calls. One takes well below a millisecond, so that they cost less than 1%.
 While the device is throttled, the throttle reasons are read after every round."""
 
-ENERGY_S = 1.0
-"""Minimum time between the first and last tick of the energy counter, which ticks every 20 to 100 ms: an error of 10%
-at most."""
-
-ENERGY_PATIENCE_S = 5.0
-"""Maximum wait for a tick of the energy counter."""
-
 Clock = Callable[[], float]
 Answers = Mapping[str, Callable[[], Any]]
 
@@ -56,8 +49,7 @@ class Sensors:
     def read(self, question: str) -> Any | None:
         """Return the answer to one of `SENSORS` or "driver", or None.
 
-        Clock in MHz, temperature in °C, power in W, energy in J since some moment; sets of throttle reasons and process
-        ids; the driver's version.
+        Clock in MHz, temperature in °C; sets of throttle reasons and process ids; the driver's version.
         """
         if question not in self.unreadable:
             with suppress(Exception):  # the library may raise anything
@@ -89,8 +81,7 @@ def _is_ours(pid: int) -> bool:
 
 
 def _answers(device: torch.device) -> Answers:
-    # Of AMD devices, power is left out, because torch's documentation and code disagree on its unit, and slowdowns,
-    # because AMD SMI waits 100 ms for each answer. torch.xpu.power_draw waits as long: the device would cool down.
+    # Of AMD devices, slowdowns are left out, because AMD SMI waits 100 ms for each answer: the device would cool down.
     library = torch.xpu if device.type == "xpu" else torch.cuda if device.type == "cuda" and torch.version.hip else None
     if library is not None:
         return {"clock": lambda: _known(library.clock_rate), "temperature": lambda: _known(library.temperature)}
@@ -113,8 +104,7 @@ def _known(question: Callable[[], float]) -> int:
 def _nvml(uuid: str) -> Answers:
     """Return what NVML answers about the device with this UUID, a GPU or an instance of one in MIG mode.
 
-    The instances of a GPU share its clock and its heat. Power and energy are those of the whole GPU, so they are left
-    out for an instance; energy also in a container, where programs outside of it may take a part unseen.
+    The instances of a GPU share its clock and its heat. Which processes use an instance is not told.
     """
     instance = attempt(lambda: pynvml.nvmlDeviceGetHandleByUUID(f"MIG-{uuid}"))
     if instance is not None:
@@ -129,10 +119,7 @@ def _nvml(uuid: str) -> Answers:
         "driver": lambda: str(pynvml.nvmlSystemGetDriverVersion()),
     }
     if not is_shared:
-        answers["power"] = lambda: pynvml.nvmlDeviceGetPowerUsage(gpu) / 1e3
         answers["processes"] = lambda: {each.pid for each in pynvml.nvmlDeviceGetComputeRunningProcesses(gpu)}
-    if not is_shared and sees_all_processes():
-        answers["energy"] = lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(gpu) / 1e3
     return answers
 
 
@@ -143,7 +130,7 @@ class DeviceWatch:
         self._sensors = sensors
         self._clock = clock
         self._next = -float("inf")
-        self._readings: dict[str, list[Any]] = {"clock": [], "temperature": [], "power": []}
+        self._readings: dict[str, list[Any]] = {"clock": [], "temperature": []}
         self._reasons: Counter[str] = Counter()
         self._reason_readings = 0
         self._throttled = False
@@ -170,33 +157,7 @@ class DeviceWatch:
         return Telemetry(
             clock_mhz=tuple(self._readings["clock"]),
             temperature_c=tuple(self._readings["temperature"]),
-            power_w=tuple(self._readings["power"]),
             throttle_reasons=dict(sorted(self._reasons.items())),
             throttle_readings=self._reason_readings or None,
             unreadable=tuple(each for each in SENSORS if each in self._sensors.unreadable | self._sensors.hidden),
         )
-
-
-def energy_j(sensors: Sensors, block: Callable[[], int], clock: Clock = time.monotonic) -> float | None:
-    """Return the energy of the device per call in J, or None without a working counter.
-
-    `block` makes some calls and returns their number. Energy is measured between two ticks of the device's counter, so
-    that both ends are exact.
-    """
-    before = sensors.read("energy")
-    if before is None:
-        return None
-    first, start, calls, ticked = 0.0, None, 0, clock()
-    while clock() - ticked < ENERGY_PATIENCE_S:
-        calls += block()
-        now = sensors.read("energy")
-        if now is None:
-            return None
-        if now == before:
-            continue
-        before, ticked = now, clock()
-        if start is None:
-            first, start, calls = now, ticked, 0
-        elif ticked - start >= ENERGY_S:
-            return float(now - first) / calls
-    return None

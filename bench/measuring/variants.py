@@ -1,4 +1,4 @@
-"""Eager and compiled as two `Subject`s of one module: call, compile, warm up, and measure memory and energy.
+"""Eager and compiled as two `Subject`s of one module: call, compile, warm up, and measure memory.
 
 Imports torch.
 """
@@ -20,7 +20,7 @@ from bench.measuring.build import Loaded, load
 from bench.measuring.device_time import device_ms
 from bench.measuring.environment import PeakMemory
 from bench.measuring.rounds import Subject, timed, warm_up
-from bench.measuring.sensors import Sensors, energy_j
+from bench.measuring.sensors import Sensors
 from bench.plans.messages import Job
 from bench.records.record import Cell, Graphs, Variant
 
@@ -36,9 +36,6 @@ PEAK_CALLS = 1
 
 REPLAYING = ("reduce-overhead", "max-autotune")
 """Modes that replay CUDA graphs, invisible to the allocator."""
-
-ENERGY_BLOCK_MS = 20.0
-"""Time between readings of the energy counter, which ticks no faster."""
 
 
 def load_job(job: Job) -> Loaded:
@@ -176,7 +173,7 @@ class Variants:
                 return
 
     def with_resources(self, subject: Subject, variant: Variant | None) -> Variant:
-        """Return the variant with its peak memory; on an accelerator also with energy.
+        """Return the variant with its peak memory.
 
         With CUDA graphs, compiled allocates nothing, and reserves the graphs' own pool beside all else. What eager
         reserves is then that of `note_reserved_memory`.
@@ -188,7 +185,6 @@ class Variants:
             variant or Variant(),
             peak_memory_gb=None if self._replays and not is_eager else memory.allocated_gb,
             peak_reserved_gb=self._eager_reserved_gb if self._replays and is_eager else memory.reserved_gb,
-            energy_j=self._energy_j(subject),
         )
 
     def with_device_time(self, subject: Subject, variant: Variant | None) -> Variant:
@@ -203,13 +199,3 @@ class Variants:
         latency_ms = float(np.median(subject.medians_ms()))
         taken = device_ms(self.device, lambda number: self.forward(module, number), latency_ms)
         return msgspec.structs.replace(variant, device_ms=taken)
-
-    def _energy_j(self, subject: Subject) -> float | None:
-        """Return the energy of a synchronised call in J, or None if other processes use the device.
-
-        Only the first process of a cell measures it.
-        """
-        if self.sensors is None or self.had_other_processes or self.job.warm:
-            return None
-        calls = max(1, round(ENERGY_BLOCK_MS / float(np.median(subject.medians_ms()))))
-        return energy_j(self.sensors, lambda: len(timed(subject, calls)))

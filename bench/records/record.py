@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-SCHEMA = 9
+SCHEMA = 10
 """Version of the line format. Raise it if old readers would misread new lines; `run_file` upgrades old ones.
 
 1: first version.
@@ -29,7 +29,11 @@ SCHEMA = 9
 7: digest and type of a local checkpoint.
 8: number of readings of throttle reasons; failures of diagnostics; multiprocessors of a GPU.
 9: TF32; replayed CUDA graphs, partitions and their reasons; seconds of each phase of a process.
+10: without `REMOVED`.
 """
+
+REMOVED = frozenset({"contributor", "node", "energy_j", "power_w", "partitions", "triton"})
+"""Fields of older versions, which hardly any line has."""
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 DEVICES = ("cuda", "xpu", "mps", "cpu")  # torch device types, the preferred one first
@@ -91,8 +95,6 @@ Milliseconds = Annotated[float, msgspec.Meta(ge=1e-6, le=1e9)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e7)]
 PerSecond = Annotated[float, msgspec.Meta(ge=1e-6, le=1e10)]
 Gigabytes = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
-Joules = Annotated[float, msgspec.Meta(ge=0, le=1e7)]
-Watts = Annotated[float, msgspec.Meta(ge=0, le=2e4)]
 Megahertz = Annotated[int, msgspec.Meta(ge=0, le=20_000)]
 Celsius = Annotated[int, msgspec.Meta(ge=-100, le=200)]
 PerCall = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
@@ -224,7 +226,6 @@ class Environment(_Value, frozen=True):
     multiprocessors: Units | None = None  # of a GPU; max-autotune leaves out kernels where there are few
     accelerator: Name | None = None  # platform and version, such as "CUDA 13.0"
     driver: Name | None = None
-    triton: Name | None = None
     commit: Name | None = None  # of this project; ends in "-dirty" if the tree had changes
     settings: dict[Text, Text] = {}  # whatever affects latency: allocator, TF32, cuDNN, matmul precision
 
@@ -245,7 +246,6 @@ class Variant(_Value, frozen=True):
     peak_memory_gb: Gigabytes | None = None  # allocated on an accelerator; resident set on a CPU
     peak_reserved_gb: Gigabytes | None = None
     minor_faults_per_call: PerCall | None = None  # CPU only
-    energy_j: Joules | None = None  # of the device, per call of the whole batch
 
     @property
     def published_ms(self) -> float | None:
@@ -286,7 +286,6 @@ class Graphs(_Value, frozen=True):
     cudagraph_skips: tuple[Text, ...] = ()
     batch_size_recompiles: Count | None = None  # frames that Dynamo traces again for other batch sizes
     replays: Count | None = None  # CUDA graphs that one warm call replays, in modes that promise them
-    partitions: Count | None = None  # parts of graphs cut around what CUDA graphs cannot hold; 0 if none was cut
     cuts: tuple[Text, ...] = ()  # why they were cut, while others are replayed; unknown for code from a cache
 
 
@@ -328,7 +327,6 @@ class Telemetry(_Value, frozen=True):
 
     clock_mhz: tuple[Megahertz, ...] = ()
     temperature_c: tuple[Celsius, ...] = ()
-    power_w: tuple[Watts, ...] = ()
     throttle_reasons: dict[Text, Count] = {}  # number of readings or rounds with each reason
     throttle_readings: Count | None = None  # of the device's throttle reasons; None in older records and for a CPU
     repeated_rounds: Count = 0  # discarded because the device was throttled or used by other programs

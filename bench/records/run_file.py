@@ -23,7 +23,7 @@ import msgspec
 
 from bench import durable
 from bench.errors import AtlasError
-from bench.records.record import FIRST_YEAR, MAX_NAME, SCHEMA, Record
+from bench.records.record import FIRST_YEAR, MAX_NAME, REMOVED, SCHEMA, Record
 
 SUFFIX, COMPRESSED = ".jsonl", ".gz"
 """What the name of a run file ends with, and what follows in that of a compressed one."""
@@ -42,8 +42,16 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff", b"{\0", b"\0{")
 
 
 def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
-    """Convert a line of an older schema. So far, every version has only added optional fields."""
-    return {**line, "schema": SCHEMA}
+    """Convert a line of an older schema: every version has added optional fields, and the newest has left some out."""
+    return {**_without_removed(line), "schema": SCHEMA}
+
+
+def _without_removed(part: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_removed(value) if isinstance(value, dict) else value
+        for name, value in part.items()
+        if name not in REMOVED
+    }
 
 
 class _Versioned(msgspec.Struct):

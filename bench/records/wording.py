@@ -209,7 +209,7 @@ def is_flag(flag: str) -> bool:
     return bool(_FLAG.fullmatch(flag))
 
 
-SENSORS = ("clock", "temperature", "power", "slowdown", "energy", "processes")
+SENSORS = ("clock", "temperature", "slowdown", "processes")
 """What an accelerator is asked."""
 
 DIAGNOSTICS = (

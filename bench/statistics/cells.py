@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bench.records.record import PHASES, Measurement, Peaks, Variant
 from bench.statistics.intervals import Estimate, Interval, over_processes
-from bench.statistics.processes import PARTS, PERCENTILE_FLOORS, READINGS, VARIANTS, Processes, VariantName
+from bench.statistics.processes import PARTS, READINGS, VARIANTS, Processes, VariantName
 from bench.statistics.ragged import Array, Indices
 from bench.statistics.verdicts import Verdict, verdicts, verdicts_without_interval
 
@@ -58,10 +58,10 @@ class Cells:
         compared = self.processes.comparable[self.at].all(axis=1)
         ratio = np.where(np.isnan(allocated), reserved, allocated)  # with CUDA graphs, compiled allocates nothing
         found["memory_change"] = np.where(compared, ratio - 1, np.nan)
-        names = {"graphs": "graphs", "graph_breaks": "breaks", "cudagraph_skips": "cudagraph_skips"}
-        names |= {"cudagraph_replays": "replays", "cudagraph_partitions": "partitions"}
-        names |= {name: name for name in ("recompiles", "batch_size_recompiles", "max_relative_error")}
-        found |= {name: self.most(own) for name, own in names.items()}
+        names = {"graph_breaks": "breaks", "cudagraph_replays": "replays"}
+        own = ("graphs", "cudagraph_skips", "recompiles", "batch_size_recompiles", "max_relative_error")
+        names |= {name: name for name in own}
+        found |= {column: self.most(name) for column, name in names.items()}
         return found | self._compilation() | self._phases() | self._efficiency() | self._telemetry()
 
     @cached_property
@@ -111,8 +111,7 @@ class Cells:
         # A row shows one batch size, and a latency of another would be taken for one of it. Images a second fit any.
         of_row = (images == self.batch_sizes) | np.isnan(self.batch_sizes)
         printed, samples = self.middle(f"{variant}_published_images_s"), self[f"{variant}_samples"].sum(axis=1)
-        percentiles = {f"p{each}_ms": self.middle(f"{variant}_p{each}_ms") for each in PERCENTILE_FLOORS}
-        latencies = {"ms": value, "low_ms": low, "high_ms": high, **percentiles}
+        latencies = {"ms": value, "low_ms": low, "high_ms": high}
         return {
             **{f"{variant}_{end}": np.where(of_row, figures, np.nan) for end, figures in latencies.items()},
             f"{variant}_images_s": np.where(np.isnan(printed), images / value * 1e3, printed),
@@ -217,8 +216,6 @@ class Cells:
                 f"{variant}_flop_s": work["flop"] / latency_ms * 1e3,
                 f"{variant}_matmul_share": self.peak_share(variant),
                 f"{variant}_copy_share": bytes_moved / latency_ms * 1e3 / peaks["copy_bytes_s"],
-                f"{variant}_image_j": self.middle(f"{variant}_energy_j")
-                / np.where(self.batch_sizes > 0, self.batch_sizes, np.nan),
             }
         return found
 
@@ -229,7 +226,7 @@ class Cells:
         hottest = np.full(cells, np.nan)
         for where, lists in readings["temperature_c"].by_length():
             hottest[where] = lists.max(axis=1)
-        found = {"clock_mhz": readings["clock_mhz"].medians(), "power_w": readings["power_w"].medians()}
+        found = {"clock_mhz": readings["clock_mhz"].medians()}
         for name in ("repeated_rounds", "throttled_rounds"):
             counts = self[name]
             found[name] = np.where(np.isnan(counts).all(axis=1), np.nan, np.nansum(counts, axis=1))

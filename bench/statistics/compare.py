@@ -33,7 +33,7 @@ from bench.statistics.verdicts import Verdict, judge
 CONDITIONS = ("threads", "settings")
 """Fields of `Environment` that move a latency although the software is the same: who changes them compares settings."""
 
-VERSIONS = ("torch", "transformers", "triton", "accelerator", "driver", "python", "platform", "commit")
+VERSIONS = ("torch", "transformers", "accelerator", "driver", "python", "platform", "commit")
 """Fields whose effect is what a comparison is usually made for."""
 
 _FAILURES = frozenset(Status) - {*COMPARABLE, Status.THROTTLED, Status.SKIPPED}

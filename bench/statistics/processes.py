@@ -18,11 +18,8 @@ VariantName = Literal["eager", "compiled"]
 
 VARIANTS: tuple[VariantName, ...] = ("eager", "compiled")
 
-PERCENTILE_FLOORS = {90: 64, 99: 662}
-"""Samples of a process from which a percentile is given: fewer leave its upper 95% bound at the largest or beyond."""
-
 VARIANT_FIGURES = (
-    *("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call", "energy_j"),
+    *("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call"),
     *("published_mean_ms", "published_median_ms", "published_images_s"),
 )
 """Numbers of a `Variant` that are read as they are; their names here have the variant before them."""
@@ -39,10 +36,7 @@ PARTS: Mapping[str, Sequence[str]] = {
         "parameters",
     ),
     "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s", "convolution_flop_s"),
-    "graphs": (
-        *("graphs", "recompiles", "batch_size_recompiles", "breaks", "cudagraph_skips"),
-        *("replays", "partitions"),
-    ),
+    "graphs": ("graphs", "recompiles", "batch_size_recompiles", "breaks", "cudagraph_skips", "replays"),
     "accuracy": ("max_relative_error",),
     "telemetry": ("repeated_rounds", "throttled_rounds"),
 }
@@ -51,7 +45,7 @@ PARTS: Mapping[str, Sequence[str]] = {
 COUNTED = frozenset({"breaks", "cudagraph_skips"})
 """Those of `PARTS` that are lists."""
 
-READINGS = ("clock_mhz", "temperature_c", "power_w")
+READINGS = ("clock_mhz", "temperature_c")
 """Lists of `Telemetry`."""
 
 
@@ -92,8 +86,6 @@ class Processes:
         figures[f"{variant}_latency"] = lists[f"{variant}_rounds"].medians()
         figures[f"{variant}_device_ms"] = lists[f"{variant}_device"].medians()
         figures[f"{variant}_samples"] = samples.lengths.astype(np.float64)
-        for percent, least in PERCENTILE_FLOORS.items():
-            figures[f"{variant}_p{percent}_ms"] = samples.percentiles(percent, least)
         mean, median = figures[f"{variant}_published_mean_ms"], figures[f"{variant}_published_median_ms"]
         figures[f"{variant}_published_ms"] = np.where(np.isnan(median), mean, median)
 

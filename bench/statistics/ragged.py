@@ -1,6 +1,6 @@
 """Lists of numbers of any length as two arrays: the numbers one after the other, and the lengths of the lists.
 
-Takes the calls of rounds, or the rounds of processes; returns a median, interval or percentile for each list. Lists of
+Takes the calls of rounds, or the rounds of processes; returns a median or interval for each list. Lists of
 one length are computed together, so that thousands cost little more than one.
 """
 
@@ -90,13 +90,6 @@ class Ragged:
             reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(n) / 2
             low[where], high[where] = _at_rank(lists, n / 2 - reach), _at_rank(lists, n / 2 + reach)
         return low, high
-
-    def percentiles(self, percent: float, least: int) -> Array:
-        """Return the percentile of each list, nan for one shorter than `least`."""
-        found = np.full(len(self.lengths), np.nan)
-        for where, lists in self.by_length(least):
-            found[where] = np.percentile(lists, percent, axis=1)
-        return found
 
     def by_length(self, least: int = 1) -> Iterator[tuple[Indices, Array]]:
         """Yield the positions of the lists of one length, from `least` on, and a copy of these, (lists, length)."""

@@ -286,7 +286,6 @@ _TEXTS = (
         "accelerator", str, "library of the accelerator: CUDA, ROCm", "", N_("Accelerator library"), detail=HEADING
     ),
     _column("driver", str, "version of the driver", "", N_("Driver"), detail=HEADING),
-    _column("triton", str, "version of Triton", "", "Triton", detail=HEADING),
     _column("commit", str, "commit of the harness", "", N_("Commit"), "code", detail=HEADING),
     _column("settings", str, "settings of torch as JSON", "", N_("Settings"), detail=HEADING),
     _column("malloc", str, "memory that a call frees: keep, or glibc's default"),
@@ -316,10 +315,6 @@ _NUMBERS = (
             explorer=HEADING,
         )
     ),
-    _column("eager_p90_ms", float, "percentile of single calls", "ms", detail=N_("90th percentile, eager (ms)")),
-    _column("eager_p99_ms", float, "percentile of single calls", "ms", detail=N_("99th percentile, eager (ms)")),
-    _column("compiled_p90_ms", float, "percentile of single calls", "ms", detail=N_("90th percentile, compiled (ms)")),
-    _column("compiled_p99_ms", float, "percentile of single calls", "ms", detail=N_("99th percentile, compiled (ms)")),
     *_with_interval(
         _column("speedup", float, "eager ÷ compiled latency", "×", N_("Speedup"), "ratio", explorer=HEADING)
     ),
@@ -415,7 +410,6 @@ _NUMBERS = (
     _column(
         "eager_copy_share", float, "share of the copy bandwidth", "", N_("Eager, share of the copy bandwidth"), "share"
     ),
-    _column("eager_image_j", float, "energy of one image", "J", N_("Eager (J per image)"), "figure"),
     _column("compiled_flop_s", float, "operations per second", "FLOP/s", N_("Compiled (TFLOP/s)"), "tflop_s"),
     _column(
         "compiled_matmul_share", float, "share of the matrix multiplication peak", explorer=N_("Share of the peak")
@@ -428,10 +422,8 @@ _NUMBERS = (
         N_("Compiled, share of the copy bandwidth"),
         "share",
     ),
-    _column("compiled_image_j", float, "energy of one image", "J", N_("Compiled (J per image)"), "figure"),
     _column("clock_mhz", float, "clock of the device", "MHz"),
     _column("temperature_c", float, "temperature of the device", "°C"),
-    _column("power_w", float, "power of the device", "W"),
     _column(
         "eager_images_s",
         float,
@@ -514,12 +506,6 @@ _COUNTS = (
     ),
     _column("cudagraph_skips", int, "reasons for skipped CUDA graphs", detail=N_("Skipped CUDA graphs")),
     _column("cudagraph_replays", int, "CUDA graphs that a call replays", detail=N_("CUDA graphs per call")),
-    _column(
-        "cudagraph_partitions",
-        int,
-        "parts of graphs that were cut for CUDA graphs, 0 if none was",
-        detail=N_("Graph partitions for CUDA graphs"),
-    ),
     _column("repeated_rounds", int, "rounds that were repeated because the device throttled"),
     _column("throttled_rounds", int, "rounds in which it throttled"),
     _column("cores", int, "cores of the CPU", "", N_("CPU cores"), detail=HEADING),

@@ -16,8 +16,8 @@ from bench.records.record import SCHEMA, Record
 from generator.data.registry import COLUMNS, Column
 
 VERSION = 1
-"""Version of the downloads, which their addresses contain. Raise it if a column goes, or changes its name, unit or
-meaning: a new one disturbs nobody who reads columns by their names."""
+"""Version of the downloads, which their addresses contain. Raise it if a column that rows fill goes, or changes its
+name, unit or meaning: a new one disturbs nobody who reads columns by their names."""
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

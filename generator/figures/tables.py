@@ -31,7 +31,7 @@ from generator.data.selection import (
 from generator.figures.words import PRIMARY, SECONDARY, differing, is_same
 
 ENVIRONMENT = (
-    *("torch", "transformers", "python", "platform", "accelerator", "driver", "triton"),
+    *("torch", "transformers", "python", "platform", "accelerator", "driver"),
     *("cores", "threads", "memory_gb", "settings", "commit"),
 )
 """What the environment of a record consists of, in the order in which it is shown."""
@@ -105,8 +105,8 @@ def memory_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def efficiency(cells: pd.DataFrame) -> pd.DataFrame:
-    """Share of the device's peak that each variant reaches; energy where the device reports it."""
-    rest = ("eager_copy_share", "compiled_copy_share", "eager_image_j", "compiled_image_j", "flop")
+    """Share of the device's peak that each variant reaches."""
+    rest = "eager_copy_share", "compiled_copy_share", "flop"
     return shown(efficiency_rows(cells), ["compiled_flop_s"], "eager_flop_s", *rest)
 
 

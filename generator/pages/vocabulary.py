@@ -363,7 +363,7 @@ class _Functions:
         return self._of_rows(page, selection, headline, tables.memory_rows, tables.memory)
 
     def efficiency_table(self, page: str, **selection: Any) -> str:
-        """Operations, the rate at which both variants do them, and energy."""
+        """Operations, and the rate at which both variants do them."""
         headline = self.language.gettext("Arithmetic done, compared with what the device can do")
         return self._of_rows(page, selection, headline, tables.efficiency_rows, tables.efficiency)
 

@@ -65,7 +65,7 @@ def shaped(path: str, value: Any) -> Any:
         return [[value]] * 40
     if name in ITEMS:
         return {ITEMS[name]: value}
-    is_list = name in ("device_ms", "clock_mhz", "temperature_c", "power_w", *LISTS)
+    is_list = name in ("device_ms", "clock_mhz", "temperature_c", *LISTS)
     return [value] * LISTS.get(name, 3) if is_list else value
 
 

@@ -94,7 +94,7 @@ def _common(record: Record) -> dict[str, Any]:
         about["avail_mem_in_gb" if cell.device == "cpu" else "avail_gpu_mem_in_gb"] = int(environment.memory_gb)
     if cell.device != "cpu":
         about |= {"gpu_info": environment.device_name, "gpu_count": 1}
-    versions = {"pytorch": environment.torch, "transformers": environment.transformers, "triton": environment.triton}
+    versions = {"pytorch": environment.torch, "transformers": environment.transformers}
     measured_at = {"timestamp": int(record.measured_at.timestamp())} if record.measured_at else {}
     inputs = {}
     if cell.input_size:

@@ -31,15 +31,14 @@ machine.sees_all_processes = lambda: {sees_all}
 torch.version.hip = None
 torch.cuda.get_device_properties = lambda _: types.SimpleNamespace(uuid="{uuid}")
 torch.empty = lambda *_, **__: None
-from bench.measuring.sensors import DeviceWatch, Sensors, energy_j
+from bench.measuring.sensors import DeviceWatch, Sensors
 import msgspec
 sensors = Sensors(torch.device("cuda"))
 watch = DeviceWatch(sensors, clock=iter(range(1000)).__next__)
 strangers = sensors.other_processes()
 throttled = [watch.is_disturbed() for _ in range(10)]
 told = msgspec.to_builtins(watch.telemetry())
-energy = energy_j(sensors, lambda: 1, clock=iter(range(1000)).__next__)
-found = dict(told=told, throttled=throttled, strangers=strangers, energy=energy)
+found = dict(told=told, throttled=throttled, strangers=strangers)
 print(json.dumps(found | dict(driver=sensors.read("driver"))))
 """
 
@@ -126,15 +125,14 @@ def test_an_index_alone_does_not_say_which_gpu_cuda_takes(library: Path) -> None
 
 def test_the_sensors_are_those_of_the_gpu_with_the_uuid_that_cuda_says(library: Path) -> None:
     found = sensors(library, "bare_metal", "22222222-aaaa-bbbb-cccc-000000000000")
-    assert (found["driver"], found["strangers"], found["energy"]) == ("580.95.05", [], pytest.approx(1.0))
+    assert (found["driver"], found["strangers"]) == ("580.95.05", [])
     assert set(found["told"]["clock_mhz"]) == {2490, 2505}
-    assert set(found["told"]["power_w"]) == {249.5, 250.1}
     assert (found["told"]["throttle_reasons"], found["told"]["throttle_readings"]) == ({"power cap": 8}, 10)
     assert found["throttled"] == [False] * 10, "a cap is no fault"
     assert "unreadable" not in found["told"]
     slow = sensors(library, "bare_metal", "11111111-aaaa-bbbb-cccc-000000000000")
     assert set(slow["told"]["clock_mhz"]) == {1395}
-    assert slow["told"]["unreadable"] == ["energy", "processes"], "the slow one has no counter, and does not see us"
+    assert slow["told"]["unreadable"] == ["processes"], "the slow one does not see us"
 
 
 def test_what_a_gpu_needs_and_what_slows_it_down_is_told(library: Path, tmp_path: Path) -> None:
@@ -164,8 +162,8 @@ def test_a_container_says_what_it_hides(library: Path) -> None:
         "unknown: whether other processes are computing on NVIDIA L4: this container hides processes outside it"
     ]
     found = sensors(library, "container", "33333333-aaaa-bbbb-cccc-000000000000", sees_all=False)
-    assert found["told"]["unreadable"] == ["energy", "processes"]
-    assert (found["energy"], found["strangers"]) == (None, [])
+    assert found["told"]["unreadable"] == ["processes"]
+    assert found["strangers"] == []
     assert set(found["told"]["clock_mhz"]) == {2040}
 
 
@@ -176,9 +174,8 @@ def test_windows_below_linux_says_what_its_driver_leaves_out(library: Path) -> N
         f"unknown: whether {name} is slowed down: the driver does not say",
     ]
     found = sensors(library, "wsl", "44444444-aaaa-bbbb-cccc-000000000000")
-    assert found["told"]["unreadable"] == ["slowdown", "energy", "processes"]
+    assert found["told"]["unreadable"] == ["slowdown", "processes"]
     assert "throttle_readings" not in found["told"]
-    assert set(found["told"]["power_w"]) == {35.0}
     assert found["throttled"] == [False] * 10
 
 
@@ -206,7 +203,7 @@ def test_an_instance_of_a_gpu_has_its_own_processes_and_the_heat_of_the_whole(li
 def test_an_instance_is_not_held_to_account_for_the_whole_gpu(library: Path, named: str) -> None:
     """CUDA may give the UUID of the instance or of its GPU."""
     found = sensors(library, "mig", f"{named}-aaaa-bbbb-cccc-000000000000")
-    assert found["told"]["unreadable"] == ["power", "energy", "processes"]
-    assert (found["energy"], found["strangers"]) == (None, [])
+    assert found["told"]["unreadable"] == ["processes"]
+    assert found["strangers"] == []
     assert set(found["told"]["clock_mhz"]) == {1155}
     assert found["throttled"] == [True] * 10

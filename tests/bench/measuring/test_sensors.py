@@ -13,7 +13,7 @@ import torch
 
 from bench.errors import AtlasError
 from bench.measuring import preflight, sensors
-from bench.measuring.sensors import DeviceWatch, Sensors, energy_j
+from bench.measuring.sensors import DeviceWatch, Sensors
 from bench.plans.messages import Preflight
 from bench.records.wording import SENSORS
 
@@ -26,7 +26,6 @@ class Nvml:
     def __init__(self) -> None:
         self.reasons = 0
         self.pids = {os.getpid()}
-        self.energy_mj = 0
         self.refused: set[str] = set()
         self.asked: list[str] = []
 
@@ -36,9 +35,7 @@ class Nvml:
             "nvmlDeviceGetHandleByUUID": {"GPU-0-1": "GPU-0-1"}.__getitem__,
             "nvmlDeviceGetClockInfo": lambda *_: 1980,
             "nvmlDeviceGetTemperature": lambda *_: 41,
-            "nvmlDeviceGetPowerUsage": lambda _: 312_500,
             "nvmlDeviceGetCurrentClocksThrottleReasons": lambda _: self.reasons,
-            "nvmlDeviceGetTotalEnergyConsumption": lambda _: self.energy_mj,
             "nvmlDeviceGetComputeRunningProcesses": lambda _: [SimpleNamespace(pid=pid) for pid in self.pids],
             "nvmlSystemGetDriverVersion": lambda: "580.1",
         }
@@ -87,7 +84,7 @@ def test_readings_are_seldom_and_in_units(gpu: Sensors, nvml: Nvml) -> None:
         time.now += 0.02
     telemetry = watch.telemetry()
     assert 8 <= len(telemetry.clock_mhz) <= 10, "one in 100 ms, of 50 rounds in a second"
-    assert (telemetry.clock_mhz[0], telemetry.temperature_c[0], telemetry.power_w[0]) == (1980, 41, 312.5)
+    assert (telemetry.clock_mhz[0], telemetry.temperature_c[0]) == (1980, 41)
     assert (telemetry.throttle_reasons, telemetry.unreadable) == ({}, ())
     assert gpu.read("driver") == "580.1"
 
@@ -112,14 +109,13 @@ def test_the_power_cap_alone_is_no_fault(gpu: Sensors, nvml: Nvml) -> None:
 
 
 def test_what_cannot_be_read_is_named_and_asked_only_once(nvml: Nvml) -> None:
-    nvml.refused = {"nvmlDeviceGetPowerUsage", "nvmlDeviceGetTotalEnergyConsumption"}
+    nvml.refused = {"nvmlDeviceGetTemperature"}
     gpu = Sensors(torch.device("cuda"))
     watch = DeviceWatch(gpu, lambda: 0.0)
     watch.is_disturbed()
-    assert watch.telemetry().unreadable == ("power", "energy")
-    assert watch.telemetry().power_w == ()
-    assert energy_j(gpu, lambda: 1) is None
-    assert nvml.asked.count("nvmlDeviceGetPowerUsage") == 1
+    assert watch.telemetry().unreadable == ("temperature",)
+    assert watch.telemetry().temperature_c == ()
+    assert nvml.asked.count("nvmlDeviceGetTemperature") == 1
 
 
 @pytest.mark.parametrize("device", ["xpu", "mps"])  # torch.xpu without Intel's driver
@@ -145,7 +141,7 @@ def test_an_amd_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch) 
     watch.is_disturbed()
     telemetry = watch.telemetry()
     assert (telemetry.clock_mhz, telemetry.temperature_c) == ((2100,), (55,))
-    assert telemetry.unreadable == ("power", "slowdown", "energy", "processes")
+    assert telemetry.unreadable == ("slowdown", "processes")
 
 
 def test_an_amd_gpu_that_does_not_know_its_clock_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +149,7 @@ def test_an_amd_gpu_that_does_not_know_its_clock_has_none(monkeypatch: pytest.Mo
     monkeypatch.setattr(torch.version, "hip", "7.0")
     monkeypatch.setattr(torch.cuda, "clock_rate", lambda: 0)
     monkeypatch.setattr(torch.cuda, "temperature", lambda: 55)
-    assert Sensors(torch.device("cuda")).unreadable == {"clock", "power", "slowdown", "energy", "processes"}
+    assert Sensors(torch.device("cuda")).unreadable == {"clock", "slowdown", "processes"}
 
 
 def test_an_intel_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +159,7 @@ def test_an_intel_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch
     assert not watch.is_disturbed()
     telemetry = watch.telemetry()
     assert (telemetry.clock_mhz, telemetry.temperature_c) == ((2400,), (61,))
-    assert telemetry.unreadable == ("power", "slowdown", "energy", "processes")
+    assert telemetry.unreadable == ("slowdown", "processes")
 
 
 # ── Who else ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -216,30 +212,3 @@ def test_a_busy_gpu_is_refused_with_a_way_out(stranger: int, monkeypatch: pytest
     assert f"process {stranger} is computing" in refused.value.what
     assert "--allow-busy" in refused.value.remedy
     assert preflight.preflight(Preflight(allow_busy=True)).device == "cuda"
-
-
-# ── Energy ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def counting(nvml: Nvml, time: Time, watts: float, tick_s: float) -> Callable[[], int]:
-    """Measure blocks of 4 calls in 20 ms at this power, with a counter that changes only at each tick."""
-
-    def block() -> int:
-        time.now += 0.02
-        nvml.energy_mj = int(time.now / tick_s) * round(tick_s * watts * 1e3)
-        return 4
-
-    return block
-
-
-@pytest.mark.parametrize("tick_s", [0.02, 0.1])
-def test_energy_is_counted_from_tick_to_tick(gpu: Sensors, nvml: Nvml, tick_s: float) -> None:
-    time = Time()
-    found = energy_j(gpu, counting(nvml, time, 300.0, tick_s), time)
-    assert found == pytest.approx(300.0 * 0.005, rel=0.03)
-    assert 1.0 <= time.now <= 1.5
-
-
-def test_a_counter_that_stands_still_gives_nothing(gpu: Sensors) -> None:
-    ticks: Iterator[int] = iter(range(100))
-    assert energy_j(gpu, lambda: 1, lambda: float(next(ticks))) is None

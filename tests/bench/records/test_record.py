@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -30,6 +31,18 @@ def test_a_record_survives_its_line() -> None:
 def test_a_line_of_an_older_schema_is_read_as_one_of_this() -> None:
     each = record(VIT)
     assert decode(encode(each).replace(f'"schema":{SCHEMA}'.encode(), b'"schema":1'), "x:1") == each
+
+
+def test_fields_that_are_gone_are_left_out_of_older_lines_alone() -> None:
+    each = record(VIT)
+    line = json.loads(encode(each))
+    line["environment"] |= {"triton": "3.5.0", "settings": {"libc": "glibc 2.36"}}
+    line["measurement"]["eager"] |= {"energy_j": 3.0}
+    old = decode(json.dumps(line | {"schema": 9, "contributor": "Ann"}).encode(), "x:1")
+    assert old.environment.settings == {"libc": "glibc 2.36"}
+    assert old.measurement == each.measurement
+    with pytest.raises(AtlasError, match="unknown field"):
+        decode(json.dumps(line).encode(), "x:1")
 
 
 @given(st.lists(st.lists(latencies, min_size=1, max_size=5).map(tuple), max_size=5).map(tuple))

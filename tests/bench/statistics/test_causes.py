@@ -173,13 +173,6 @@ def test_efficiency_is_work_over_time_and_the_best_peak() -> None:
     assert found["compiled_copy_share"] == pytest.approx(0.2)
 
 
-def test_energy_is_shared_by_the_images_of_a_batch() -> None:
-    measurements = cell(variant(10.0, energy_j=4.0), 5.0)
-    found = figures(measurements, batch_size=16)
-    assert found["eager_image_j"] == pytest.approx(0.25)
-    assert math.isnan(found["compiled_image_j"])
-
-
 def test_causes_need_no_torch() -> None:
     program = "import bench.statistics.causes, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

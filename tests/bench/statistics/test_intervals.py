@@ -96,17 +96,6 @@ def test_the_latency_of_known_samples() -> None:
     assert (found["eager_low_ms"], found["eager_high_ms"]) == pytest.approx((40.7, 60.3), abs=0.1)
 
 
-@pytest.mark.parametrize(("n", "given"), [(63, ()), (64, ("p90",)), (661, ("p90",)), (662, ("p90", "p99"))])
-def test_percentiles_appear_only_where_enough_samples_bear_them(n: int, given: tuple[str, ...]) -> None:
-    found = figures([variant([range(1, n + 1)])])
-    assert tuple(name for name in ("p90", "p99") if not math.isnan(found[f"eager_{name}_ms"])) == given
-
-
-def test_a_percentile_is_that_of_the_process_in_the_middle() -> None:
-    slow = [variant([[factor * value for value in range(1, 101)]]) for factor in (1, 2, 9)]
-    assert figures([*slow, variant([[1e6] * 63])])["eager_p90_ms"] == pytest.approx(2 * 90.1)
-
-
 def test_outliers_are_kept() -> None:
     quiet, slow = [1.0, 1.1, 0.9, 1.05, 0.95] * 4, [2.0, 2.1, 1.9, 2.05, 1.95] * 4
     assert figures([variant([[x] for x in [*quiet, 9.0]]), variant([[x] for x in slow])])["eager_samples"] == 41

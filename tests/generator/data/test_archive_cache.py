@@ -366,7 +366,7 @@ def test_many_rows_are_grouped_and_read_like_few(tmp_path: Path, monkeypatch: py
     found = []
     for many in (1, 10**6):
         monkeypatch.setattr(selection, "MANY", many)
-        groups = [selection.numbered(cells, names) for names in (("run", "batch_size"), ("threads", "eager_image_j"))]
+        groups = [selection.numbered(cells, names) for names in (("run", "batch_size"), ("threads", "eager_flop_s"))]
         found.append((selection.records(cells), [each.tolist() for each in groups]))
     assert found[0] == found[1]
     assert [dict(row) for row in selection.Records(cells)] == [selection.Records(cells)[at] for at in range(len(cells))]

@@ -95,7 +95,6 @@ def test_all_that_a_gpu_tells_is_a_column(tmp_path: Path) -> None:
     assert row["eager_flop_s"] == pytest.approx(3.51e12, rel=0.01)
     assert row["eager_matmul_share"] == pytest.approx(0.0585, rel=0.01)
     assert row["compiled_copy_share"] == pytest.approx(1e8 / 8e-3 / 3e12, rel=0.01)
-    assert (row["eager_image_j"], row["compiled_image_j"]) == (1.5, 1.0)
     assert (row["clock_mhz"], row["temperature_c"], row["repeated_rounds"]) == (1940, 55, 3)
     assert (row["graph_breaks"], row["batch_size_recompiles"]) == (2, 2)
     assert json.loads(row["graph_break_reasons"])[0] == {"location": "transformers/vit.py:7", "reason": "call <print>"}
@@ -104,18 +103,18 @@ def test_all_that_a_gpu_tells_is_a_column(tmp_path: Path) -> None:
 
 
 def test_graphs_that_were_cut_are_told_with_their_reasons_and_are_no_skip(tmp_path: Path) -> None:
-    cut = Graphs(graphs=1, replays=2, partitions=3, cuts=("cpu ops",))
+    cut = Graphs(graphs=1, replays=2, cuts=("cpu ops",))
     warm = msgspec.structs.replace(cut, cuts=())  # code from a cache does not say why
     figures = [measurement(graphs=graphs) for graphs in (cut, warm)]
     (row,) = loaded(tmp_path, *(measured(process=p, figures=each) for p, each in enumerate(figures))).by_label
-    assert (row["cudagraph_replays"], row["cudagraph_partitions"], row["cudagraph_skips"]) == (2, 3, 0)
+    assert (row["cudagraph_replays"], row["cudagraph_skips"]) == (2, 0)
     assert json.loads(row["cudagraph_skip_reasons"]) == ["cpu ops"]
     assert "cudagraph_skips" not in row["causes"]
 
 
 def test_what_was_not_measured_is_unknown(tmp_path: Path) -> None:
     (row,) = loaded(tmp_path, measured()).by_label
-    for name in ("eager_host_bound", "eager_flop_s", "eager_image_j", "clock_mhz", "batch_size_recompiles"):
+    for name in ("eager_host_bound", "eager_flop_s", "clock_mhz", "batch_size_recompiles"):
         assert row[name] is None, name
     assert (row["causes"], row["throttle_reasons"]) == ("", "")
 

@@ -57,7 +57,6 @@ def variant(latency_ms: float, rounds: int, calls: int) -> Variant:
         device_ms=tuple(latency_ms * random.uniform(0.3, 1.1) for _ in range(random.choice((0, 0, 3)))),
         peak_memory_gb=some(0.7, random.random()),
         minor_faults_per_call=some(0.5, random.uniform(0, 1e5)),
-        energy_j=some(0.3, random.random()),
     )
 
 
@@ -236,11 +235,6 @@ def calls(cost_s: float, saved_ms: float) -> float:
     return cost_s * 1e3 / saved_ms if saved_ms > 0 else math.inf
 
 
-def percentile(variants: Sequence[Variant], percent: int, least: int) -> float:
-    samples = [[call for calls in each.rounds_ms for call in calls] for each in variants]
-    return middle(float(np.percentile(each, percent)) for each in samples if len(each) >= least)
-
-
 def expected_of(cell: Sequence[Measurement]) -> dict[str, Any]:
     """The columns of one cell with a batch of one image."""
     found: dict[str, Any] = {
@@ -265,7 +259,6 @@ def expected_of(cell: Sequence[Measurement]) -> dict[str, Any]:
             ms, ms_low, ms_high = interval(timed, log=True, confidence=0.95)
             ms = middle(each.published_ms for each in variants) if math.isnan(ms) else ms
             found |= {f"{name}_ms": ms, f"{name}_low_ms": ms_low, f"{name}_high_ms": ms_high}
-            found |= {f"{name}_p90_ms": percentile(variants, 90, 64), f"{name}_p99_ms": percentile(variants, 99, 662)}
         samples = sum(len(calls) for each in variants for calls in each.rounds_ms)
         found[f"{name}_samples"] = samples or math.nan
         found[f"{name}_host_bound"] = host(cell, name, share)
@@ -273,7 +266,6 @@ def expected_of(cell: Sequence[Measurement]) -> dict[str, Any]:
         found[f"{name}_copy_share"] = (
             known.get(moved, math.nan) / latency(cell, name) * 1e3 / known.get("copy", math.nan)
         )
-        found[f"{name}_image_j"] = middle(each.energy_j for each in variants)
     return found
 
 
@@ -403,7 +395,7 @@ def test_whatever_becomes_of_the_files_the_newest_rows_are_those_of_their_record
             one = {**expected[key]}
             for name in ("run", "status", "reason", "flags"):
                 assert row[name] == one.pop(name), name
-            same(row, {name: value for name, value in one.items() if not name.endswith(("_image_j", "_ms"))})
+            same(row, {name: value for name, value in one.items() if not name.endswith("_ms")})
 
 
 def test_statuses_and_flags_of_all_processes_count(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_break_even_is_told_for_both_caches(told: pd.DataFrame) -> None:
 def test_efficiency_and_memory(told: pd.DataFrame) -> None:
     assert len(tables.efficiency(told)) == 3
     line = plain(tables.efficiency(told))[0]
-    assert {"flop", "eager_flop_s", "compiled_flop_s", "eager_copy_share", "eager_image_j"} <= line.keys()
+    assert {"flop", "eager_flop_s", "compiled_flop_s", "eager_copy_share"} <= line.keys()
     assert tables.memory(told)["memory_change"].iloc[0] == pytest.approx(-0.2)
 
 

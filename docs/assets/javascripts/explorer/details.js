@@ -84,7 +84,6 @@ export const makeDetails = (texts, load, folder) => {
         entries([
           ["eager_ms", within(row, "eager_ms", ms, "eager_low_ms", "eager_high_ms")],
           ["compiled_ms", within(row, "compiled_ms", ms, "compiled_low_ms", "compiled_high_ms")],
-          ...told(row, ms, "eager_p90_ms", "compiled_p90_ms", "eager_p99_ms", "compiled_p99_ms"),
           ...told(row, ratio, "speedup"),
           ...told(row, three, "eager_images_s", "compiled_images_s"),
           ["samples", samples(row)],
@@ -101,7 +100,7 @@ export const makeDetails = (texts, load, folder) => {
         ? section(
             "graph",
             entries(
-              told(row, calls, "graphs", "graph_breaks", "recompiles", "cudagraph_skips", "cudagraph_replays", "cudagraph_partitions"),
+              told(row, calls, "graphs", "graph_breaks", "recompiles", "cudagraph_skips", "cudagraph_replays"),
             ),
             verbatim([...reasons(row.graph_break_reasons), ...reasons(row.cudagraph_skip_reasons)]),
           )
@@ -110,7 +109,7 @@ export const makeDetails = (texts, load, folder) => {
         ? section(
             "environment",
             entries([
-              ...["torch", "transformers", "python", "platform", "accelerator", "driver", "triton"].map(name => [name, shown(row, name)]),
+              ...["torch", "transformers", "python", "platform", "accelerator", "driver"].map(name => [name, shown(row, name)]),
               ...told(row, calls, "cores", "threads"),
               ...told(row, three, "memory_gb"),
               ["commit", row.commit && element("code", {}, row.commit)],

@@ -93,7 +93,6 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, const device **found) { return h
 int nvmlDeviceGetName(const device *of, char *buffer, unsigned size) { return text(of, "name", buffer, size); }
 int nvmlDeviceGetUUID(const device *of, char *buffer, unsigned size) { return text(of, "uuid", buffer, size); }
 int nvmlDeviceGetPersistenceMode(const device *of, unsigned *value) { return small(of, "persistence", value); }
-int nvmlDeviceGetPowerUsage(const device *of, unsigned *value) { return small(of, "power", value); }
 int nvmlDeviceGetPowerManagementLimit(const device *of, unsigned *value) { return small(of, "limit", value); }
 int nvmlDeviceGetPowerManagementDefaultLimit(const device *of, unsigned *value) { return small(of, "usual", value); }
 int nvmlDeviceGetMaxMigDeviceCount(const device *of, unsigned *value) { return small(of, "instances", value); }
@@ -134,10 +133,6 @@ int nvmlDeviceGetTemperature(const device *of, int sensor, unsigned *value) {
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(const device *of, unsigned long long *value) {
     return number(of, "reasons", value);
-}
-
-int nvmlDeviceGetTotalEnergyConsumption(const device *of, unsigned long long *value) {
-    return number(of, "energy", value);
 }
 
 /* The answer lists process ids; "self" is the caller, "parent" what started it, and "none" nobody. */
