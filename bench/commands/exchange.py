@@ -11,10 +11,9 @@ from collections import Counter
 from pathlib import Path
 
 from bench.choices import named, pick
-from bench.commands import FOUND_FAULTS, OK, PUBLISHED, Commands, contributor_of, display_path
+from bench.commands import FOUND_FAULTS, OK, PUBLISHED, Commands, display_path
 from bench.errors import AtlasError, counted
-from bench.exchange.exporters import FORMATS
-from bench.exchange.transfer import export, import_, importers
+from bench.exchange.transfer import import_, importers
 from bench.records.record import COMPILE_MODES, DTYPES, RESULTS
 
 
@@ -46,16 +45,14 @@ def add(commands: Commands) -> None:
     missing.add_argument("--title", metavar="TITLE", help="the title of the source")
     missing.add_argument("--url", metavar="URL", help="where it was published")
     missing.add_argument("--licence", metavar="NAME", help="the licence of the source")
-    missing.add_argument("--by", metavar="NAME", help="the contributor, whose name the site may show (default: none)")
     importing.set_defaults(command=_import)
 
     exporting = commands.add_parser(
         "export",
-        help="write records in another format",
-        epilog=". ".join(f"{name}: {what}" for name, (_, _, what) in FORMATS.items()),
+        help="write records as a table, with one row per record and one column per field",
         allow_abbrev=False,
     )
-    exporting.add_argument("format", metavar="FORMAT", help=", ".join(FORMATS))
+    exporting.add_argument("format", metavar="FORMAT", help="csv or parquet")
     exporting.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders (default: the atlas)")
     exporting.add_argument("--out", type=named, required=True, metavar="FILE", help="the file to write")
     exporting.set_defaults(command=_export)
@@ -90,7 +87,7 @@ def _import(options: argparse.Namespace) -> int:
         log=lambda text: print(f"note: {text}", file=sys.stderr),
         **{name: getattr(options, name) for name in names},
     )
-    for path, records in import_(options.source, given, options.out, contributor_of(options.by)).items():
+    for path, records in import_(options.source, given, options.out).items():
         print(f"{counted(len(records), 'record')}: {display_path(path)}")
         for status, count in Counter(record.status.value for record in records).most_common():
             print(f"  {count} {status}")
@@ -100,9 +97,8 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    count, left_out = export(options.format, options.paths or [RESULTS], options.out)
+    from bench.exchange.export import export
+
+    count = export(options.format, options.paths or [RESULTS], options.out)
     print(f"{counted(count, 'record')}: {display_path(options.out)}")
-    if left_out:
-        cells = counted(left_out, "failed case is", "failed cases are")
-        print(f"note: {cells} left out: this format cannot hold them", file=sys.stderr)
     return OK

@@ -1,19 +1,17 @@
-"""Read the files of an importer's source: CSV rows and JSON documents, with a remedy for every error.
+"""Read the files of an importer's source: CSV rows, with a remedy for every error.
 
-Takes `ImportOptions`, the arguments of `bench import`; returns rows and documents with their places for error messages.
+Takes `ImportOptions`, the arguments of `bench import`; returns rows with their places for error messages.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bench.choices import plain_file
 from bench.errors import AtlasError
@@ -44,15 +42,6 @@ DATE_OF_TORCH = "date-is-that-of-the-torch-release"
 
 NOT_INTERLEAVED = "arms-measured-apart"
 """Flags variants from two runs: a disturbance during one of them does not cancel out."""
-
-TASKS = {
-    "image-classification": "image-classification",
-    "object-detection": "object-detection",
-    "image-segmentation": "image-segmentation",
-    "semantic-segmentation": "image-segmentation",
-    "instance-segmentation": "image-segmentation",
-}
-"""Tasks of the atlas by their names elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -184,43 +173,6 @@ def csv_rows(path: Path, columns: Collection[str], kind: str) -> Iterator[Source
         raise AtlasError(
             f"not CSV: {error}", where=f"{path}:{reader.line_num}", remedy="save it as CSV again"
         ) from None
-
-
-def documents(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON values of a file with their places: a single value, or one per line. Raises `AtlasError`."""
-    text = read_text(path)
-    try:
-        yield str(path), _loads(text)
-    except RecursionError:
-        raise AtlasError(
-            "not JSON that can be read: it is nested too deeply",
-            where=str(path),
-            remedy="get the file from its source again",
-        ) from None
-    except json.JSONDecodeError as whole:
-        lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        for position, (number, line) in enumerate(lines):
-            try:
-                value = _loads(line)
-            except json.JSONDecodeError as error:
-                # If already the first line is no value, the file is one broken document.
-                at, what = (number, error.msg) if position else (whole.lineno, whole.msg)
-                raise AtlasError(
-                    f"not JSON: {what}", where=f"{path}:{at}", remedy="get the file from its source again"
-                ) from None
-            yield f"{path}:{number}", value
-        if not lines:
-            raise AtlasError(
-                "the file is empty", where=str(path), remedy="get the file from its source again"
-            ) from None
-
-
-_DIGITS = 18
-
-
-def _loads(text: str) -> Any:
-    """Decode JSON. Whole numbers of more than 18 digits become floats, which bounds the cost of arithmetic."""
-    return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= _DIGITS else float(digits))
 
 
 def read_text(path: Path) -> str:

@@ -1,32 +1,23 @@
-"""Import records from other formats and export them.
+"""Import records from other formats: one run file per run, all of them or none.
 
-`import_` takes a source with its files and writes one run file per run, all of them or none. `export` takes run files
-and writes one file in another format.
-
-    python -m bench import timm FILE… --out records
-    python -m bench export csv --out records.csv
+python -m bench import timm FILE… --out records
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from bench import durable
-from bench.choices import existing, pick
+from bench.choices import pick
 from bench.errors import AtlasError, unwritable
-from bench.exchange import seals
-from bench.exchange.exporters import FORMATS
 from bench.exchange.source_files import ImportOptions
 from bench.records import run_file
 from bench.records.record import Record
-from bench.records.run_file import decode, encode, read, run_files
+from bench.records.run_file import decode, encode
 
 COMPRESS_FROM = 500
 """Records from which the file of a run is compressed, to a twentieth of its size."""
@@ -40,10 +31,10 @@ def importers() -> Mapping[str, str]:
     return {name.replace("_", "-"): f"bench.exchange.importers.{name}" for name in names}
 
 
-def import_(source: str, options: ImportOptions, out: Path, contributor: str | None = None) -> dict[Path, list[Record]]:
+def import_(source: str, options: ImportOptions, out: Path) -> dict[Path, list[Record]]:
     """Write the records of a source to run files below `out`, and return the files with their records.
 
-    Replaces earlier files of the same runs, and seals them. Raises `AtlasError` before anything is written.
+    Replaces earlier files of the same runs. Raises `AtlasError` before anything is written.
     """
     known = importers()
     module: Any = importlib.import_module(known[pick("source", source, known, where="SOURCE")])
@@ -58,8 +49,7 @@ def import_(source: str, options: ImportOptions, out: Path, contributor: str | N
                 remedy="import the files one by one, or omit one of them",
             )
         seen.add(key)
-        named = msgspec.structs.replace(record, contributor=contributor) if contributor else record
-        runs.setdefault(record.run, []).append(named)
+        runs.setdefault(record.run, []).append(record)
     if not runs:
         raise AtlasError("contains no record", where=", ".join(map(str, options.files)), remedy="check the file")
     files, contents = {}, {}
@@ -74,11 +64,6 @@ def import_(source: str, options: ImportOptions, out: Path, contributor: str | N
         for run in runs:  # an earlier import may have had more lines, or fewer
             for path in {out / run_file.name_of(run, compressed=each) for each in (True, False)} - set(files):
                 path.unlink(missing_ok=True)
-        sources = {
-            path: {name for each in of for name in (each.source.files if each.source else ())}
-            for path, of in files.items()
-        }
-        seals.write(sources, options.files)
     except OSError as error:
         raise unwritable(out, error) from None
     return files
@@ -93,27 +78,3 @@ def _checked(record: Record) -> bytes:
         raise AtlasError(f"not a record: {error}", where=where, remedy="get the file from its source again") from None
     decode(line, where)
     return line
-
-
-def export(form: str, paths: Sequence[Path], out: Path) -> tuple[int, int]:
-    """Write the records of all run files at or below `paths` to `out`.
-
-    Returns the number of records, and the number of cells that the format cannot hold. Raises `AtlasError`.
-    """
-    module, function, _ = FORMATS[pick("format", form, FORMATS, where="FORMAT")]
-    if out.is_dir():  # reading all records takes a while
-        raise unwritable(out, IsADirectoryError())
-    records = [record for path in paths for file in run_files(existing(path)) for record in read(file)]
-    if not records:
-        where = ", ".join(map(str, paths))
-        raise AtlasError("contains no records", where=where, remedy="measure something first: python -m bench run")
-    write: Any = getattr(importlib.import_module(module), function)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out.parent) as folder:
-            part = Path(folder, out.name)
-            left_out = write(records, part)
-            durable.write(out, part.read_bytes())
-    except OSError as error:
-        raise unwritable(out, error) from None
-    return len(records), left_out or 0

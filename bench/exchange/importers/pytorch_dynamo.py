@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import AtlasError, counted
-from bench.exchange.importers.timm import FLAGS, NO_MODE, NO_TYPE
+from bench.exchange.importers.timm import FLAGS, NO_TYPE
 from bench.exchange.source_files import ImportOptions, SourceRow, csv_rows
 from bench.records.record import (
     DEVICES,
@@ -33,7 +33,6 @@ from bench.records.record import (
     Variant,
 )
 from bench.records.run_file import file_slug
-from bench.records.wording import SAYS, SAYS_NOT
 
 NAME = re.compile(
     r"(?P<backend>.+)_(?P<suite>torchbench|huggingface|timm)(?:_models)?_(?P<dtype>float32|float16|bfloat16|amp)"
@@ -138,7 +137,7 @@ def read(options: ImportOptions) -> Iterator[Record]:
 
 
 def _records(path: Path, beside: Path | None, options: ImportOptions) -> Iterator[Record]:
-    setting = setting_of(path, options)
+    setting = _setting_of(path, options)
     torch = options.needed("torch", "which version of torch was measured", "2.9.0", path)
     device_name = options.needed("device_name", "on which device", '"NVIDIA A100-SXM4-40GB"', path)
     date, dated = options.dated(torch)
@@ -157,13 +156,13 @@ def _records(path: Path, beside: Path | None, options: ImportOptions) -> Iterato
         if setting.task(name) is None:
             left_out.append(name)
             continue
-        yield record(row, setting, run, environment, source, dated, accuracy=statuses.get(key))
+        yield _record(row, setting, run, environment, source, dated, accuracy=statuses.get(key))
     if left_out:
         models = counted(len(left_out), "model that does not take images", "models that do not take images")
         options.log(f"{path.name}: left out {models}: {', '.join(left_out)}")
 
 
-def setting_of(path: Path, options: ImportOptions) -> Setting:
+def _setting_of(path: Path, options: ImportOptions) -> Setting:
     """Return the setting from the file name, or from the options if the name is unusual. Raises `AtlasError`."""
     match = NAME.fullmatch(path.name)
     if match and match["mode"] == "training":
@@ -186,16 +185,10 @@ def setting_of(path: Path, options: ImportOptions) -> Setting:
             remedy=f"known are {known}; if it is a different name for one of these, add --compile-mode",
         )
     mode, dynamic = (options.compile_mode, None) if options.compile_mode else MODES[backend]
-    return setting(
-        match["suite"] if match else "torchbench", options.dtype or (match["dtype"] if match else ""), mode, dynamic
-    )
-
-
-def setting(suite: str, dtype: str, compile_mode: str | None, dynamic: bool | None = None) -> Setting:
-    """Return a setting with the flags that follow from it. Without a mode, it has torch's default."""
+    dtype = options.dtype or (match["dtype"] if match else "")
     autocast = dtype == "amp"
-    flags = (*FLAGS, NO_SIZE, DERIVED, *([NO_TYPE] if autocast else []), *([] if compile_mode else [NO_MODE]))
-    return Setting(suite, dtype, autocast, compile_mode or "default", dynamic, flags)
+    flags = (*FLAGS, NO_SIZE, DERIVED, *([NO_TYPE] if autocast else []))
+    return Setting(match["suite"] if match else "torchbench", dtype, autocast, mode, dynamic, flags)
 
 
 def _statuses(path: Path) -> dict[tuple[str, str], str]:
@@ -209,7 +202,7 @@ def _statuses(path: Path) -> dict[tuple[str, str], str]:
     return statuses
 
 
-def record(
+def _record(
     row: SourceRow,
     setting: Setting,
     run: str,
@@ -232,7 +225,9 @@ def record(
     status = ACCURACY[accuracy] if accuracy else Status.PASS if ratio else Status.FAIL_TO_RUN
     if not ratio and status is Status.PASS:  # accuracy is checked with another batch size
         status = Status.FAIL_TO_RUN
-    stated = SAYS(status=accuracy) if accuracy and ACCURACY[accuracy] is not Status.PASS else SAYS_NOT()
+    stated = "the source marks the model as failed and doesn't say why"
+    if accuracy and ACCURACY[accuracy] is not Status.PASS:
+        stated = f"the source says {accuracy}"
     return Record(
         schema=SCHEMA,
         run=run,

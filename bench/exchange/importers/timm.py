@@ -32,7 +32,6 @@ from bench.records.record import (
     Variant,
     Work,
 )
-from bench.records.wording import ONE_VARIANT
 
 URL = "https://github.com/huggingface/pytorch-image-models/tree/main/results"
 
@@ -200,7 +199,7 @@ def _record(
         profile="timm",
         process=0,
         status=Status.PASS if is_pair else Status.SKIPPED,
-        reason=None if is_pair else ONE_VARIANT(variant="compiled" if eager else "eager"),
+        reason=None if is_pair else f"the source has no {'compiled' if eager else 'eager'} figures of this model",
         cell=Cell(
             model=row.text("model"),
             checkpoint=f"{TIMM}{row.text('model')}",

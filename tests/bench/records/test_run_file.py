@@ -136,7 +136,7 @@ def source(monkeypatch: pytest.MonkeyPatch) -> list[Record]:
     """The records of a source, which a test fills; three of them are many."""
     found: list[Record] = []
     monkeypatch.setattr(transfer, "COMPRESS_FROM", 3)
-    monkeypatch.setattr("bench.exchange.importers.table.read", lambda _: iter(found))
+    monkeypatch.setattr("bench.exchange.importers.timm.read", lambda _: iter(found))
     return found
 
 
@@ -146,7 +146,7 @@ def test_an_import_of_many_records_is_compressed_and_replaces_an_earlier_one(
     other = msgspec.structs.replace(record(BEIT), run="other")
     for count, name in ((2, "run.jsonl"), (3, "run.jsonl.gz"), (4, "run.jsonl.gz"), (1, "run.jsonl")):
         source[:] = [*records(count), other]
-        written = transfer.import_("table", ImportOptions(), tmp_path)
+        written = transfer.import_("timm", ImportOptions(), tmp_path)
         assert [path.name for path in written] == [name, "other.jsonl"]
         assert run_files(tmp_path) == sorted(written)
         assert list(read(tmp_path / name)) == records(count)
@@ -158,5 +158,5 @@ def test_an_import_that_would_unpack_to_too_much_stays_plain(
     monkeypatch.setattr(run_file, "MAX_UNPACKED_BYTES", len(LINES))
     for count, name in ((3, "run.jsonl.gz"), (4, "run.jsonl")):
         source[:] = records(count)
-        assert [path.name for path in transfer.import_("table", ImportOptions(), tmp_path)] == [name]
+        assert [path.name for path in transfer.import_("timm", ImportOptions(), tmp_path)] == [name]
         assert len(list(read(tmp_path / name))) == count

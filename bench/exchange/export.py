@@ -1,0 +1,82 @@
+"""Export records as a CSV or Parquet table: one row per record, one column per field that a record has.
+
+The last columns, `derived.…`, hold latencies and speedup computed from the raw samples.
+
+    python -m bench export csv bench/results/measured --out records.csv
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import tempfile
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pandas as pd
+
+from bench import durable
+from bench.choices import existing, pick
+from bench.errors import AtlasError, unwritable
+from bench.records.record import Record
+from bench.records.run_file import read, run_files
+from bench.records.tabular import no_formula
+from bench.statistics.cells import latency, speedup
+
+FORMATS = ("csv", "parquet")
+
+
+def export(form: str, paths: Sequence[Path], out: Path) -> int:
+    """Write the records of all run files at or below `paths` to `out`, and return their number. Raises `AtlasError`."""
+    form = pick("format", form, FORMATS, where="FORMAT")
+    if form == "parquet" and importlib.util.find_spec("pyarrow") is None:
+        remedy = 'pip install -e ".[parquet]", or use: export csv'
+        raise AtlasError("Parquet needs pyarrow, which is not installed", where="parquet", remedy=remedy)
+    if out.is_dir():  # reading all records takes a while
+        raise unwritable(out, IsADirectoryError())
+    records = [record for path in paths for file in run_files(existing(path)) for record in read(file)]
+    if not records:
+        where = ", ".join(map(str, paths))
+        raise AtlasError("contains no records", where=where, remedy="measure something first: python -m bench run")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent) as folder:
+            part = Path(folder, out.name)
+            rows = table(records)
+            if form == "csv":
+                rows.map(_csv_cell).to_csv(part, index=False, lineterminator="\n")
+            else:
+                rows.to_parquet(part, engine="pyarrow", compression="zstd", index=False)
+            durable.write(out, part.read_bytes())
+    except OSError as error:
+        raise unwritable(out, error) from None
+    return len(records)
+
+
+def table(records: Sequence[Record]) -> pd.DataFrame:
+    """Return one row per record, with dotted columns such as `cell.batch_size`. Lists stay lists."""
+    rows = pd.json_normalize([msgspec.to_builtins(record, builtin_types=(datetime,)) for record in records])
+    figures = pd.DataFrame([_figures(record) for record in records]).dropna(axis="columns", how="all")
+    return pd.concat([rows, figures], axis="columns").convert_dtypes()
+
+
+def _figures(record: Record) -> dict[str, float]:
+    measurement = record.measurement
+    if measurement is None:
+        return {}
+    return {
+        "derived.eager_ms": latency([measurement.eager]).value,
+        "derived.compiled_ms": latency([measurement.compiled]).value if measurement.compiled else math.nan,
+        "derived.speedup": speedup([measurement]).value,
+    }
+
+
+def _csv_cell(value: Any) -> Any:
+    """Return lists as JSON, and text so that no spreadsheet runs it as a formula."""
+    if isinstance(value, list | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return no_formula(value) if isinstance(value, str) else value
