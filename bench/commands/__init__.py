@@ -38,17 +38,6 @@ def count(option: str, text: str, largest: int) -> int:
     return int(text)
 
 
-def contributor_of(name: str | None) -> str | None:
-    """Return the contributor's name, or None where nobody is to be named. Raises `AtlasError` for a bad name."""
-    if name is None:
-        return None
-    from bench.exchange.lookalikes import contributor_fault
-
-    if fault := contributor_fault(name):
-        raise AtlasError(fault, where="--by", remedy="give a name on a single line, or omit this option")
-    return name
-
-
 def resume_command(options: argparse.Namespace, time_budget: str | None = None) -> str:
     """Return the command that goes on with this run. With `time_budget`, it has this one instead of its own."""
     words = [word for word in options.arguments if word not in {"--fresh", "--dry-run"}]

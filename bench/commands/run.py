@@ -18,7 +18,6 @@ from bench.commands import (
     NOTHING_MEASURED,
     OK,
     Commands,
-    contributor_of,
     display_path,
     doctor,
     resume_command,
@@ -97,7 +96,6 @@ def add(commands: Commands) -> None:
     where.add_argument(
         "--out", type=named, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
     )
-    where.add_argument("--by", metavar="LOGIN", help="who measured; the site may show this name (default: none)")
     where.add_argument("--fresh", action="store_true", help="start a new run even if one can be resumed")
     where.add_argument("--retry-failed", action="store_true", help="measure the run's failed cases again")
     where.add_argument("--dry-run", action="store_true", help="show what would be measured, and how long it would take")
@@ -118,7 +116,7 @@ def _run(options: argparse.Namespace) -> int:
     start = time.monotonic()
     budget_s = None if options.time_budget is None else seconds_of(options.time_budget)
     deadline = None if budget_s is None else start + budget_s
-    profile, recipes, contributor = profile_of(options), recipes_of(options), contributor_of(options.by)
+    profile, recipes = profile_of(options), recipes_of(options)
     device = None if options.device is None else pick("device", options.device, DEVICES)
     cluster = _cluster(options, device)
     console = Console(soft_wrap=True, highlight=False, markup=False)
@@ -165,7 +163,6 @@ def _run(options: argparse.Namespace) -> int:
                 reporter=reporter,
                 deadline=deadline,
                 retry_failed=options.retry_failed,
-                contributor=contributor,
             )
     except KeyboardInterrupt:
         console.print(f"Stopped. Finished records are in {path}. To continue: {resume_command(options)}")

@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 
-from bench.records import wording
 from bench.records.record import Accuracy, Cell
 
 Tensors = list[torch.Tensor]
@@ -135,12 +134,12 @@ def full_precision() -> Iterator[None]:
 def describe(accuracy: Accuracy) -> str:
     """Return the reason of a failed comparison, in one line."""
     if not math.isfinite(accuracy.max_relative_error):
-        return wording.OTHER_SHAPES()
-    error = accuracy.max_relative_error
+        return "compiled gives other shapes, or numbers where eager gives none"
+    deviates = f"compiled deviates from eager by {accuracy.max_relative_error:.2g} of the largest magnitude"
     if accuracy.rmse_compiled is None:
-        return wording.DEVIATES_ALONE(error=error)
+        return f"{deviates}; no reference in higher precision could be computed"
     dtype, compiled, eager = accuracy.reference_dtype, accuracy.rmse_compiled, accuracy.rmse_eager
-    return wording.DEVIATES(error=error, dtype=dtype, compiled=compiled, eager=eager)
+    return f"{deviates}; rms from {dtype}: {compiled:.2g}, eager {eager:.2g}"
 
 
 def compare(eager: Tensors, compiled: Tensors, reference: Tensors | None = None, reference_dtype: str = "") -> Accuracy:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import resource
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +21,7 @@ from bench.errors import AtlasError
 from bench.machine import commit
 from bench.measuring.sensors import Sensors
 from bench.records.record import DEVICES, Environment, as_name
-from bench.records.wording import is_setting, setting
+from bench.records.scrub import one_line
 
 
 def choose_device(wanted: str | None) -> torch.device:
@@ -89,11 +90,27 @@ def _accelerator(device: torch.device) -> str | None:
     return {"xpu": f"XPU {torch.version.xpu}", "mps": f"MPS, macOS {platform.mac_ver()[0]}"}.get(device.type)
 
 
+_RECORDED = re.compile(
+    "(?:MALLOC_|GLIBC_TUNABLES|LD_PRELOAD|OMP_|KMP_|MKL_|GOMP_|PYTORCH_|TORCH|TRITON_|MIOPEN_|CUDA_|CUBLAS|CUDNN_"
+    "|NVIDIA_TF32_OVERRIDE)[A-Z0-9_]*"
+)
+"""Environment variables that affect latency."""
+
+_LEFT_OUT = re.compile(
+    ".*(?:_DIRS?|_HOME|_PATH|_ROOT|_FILE|_VISIBLE_DEVICES|_TRACE|TOKEN|SECRET|PASSWORD|_KEY)|TORCHELASTIC_.*|TORCH_LOGS_OUT"
+)
+"""Those among them that name folders, devices or a job, or hold a secret: private, and no settings."""
+
+
+def _is_setting(name: str) -> bool:
+    return bool(_RECORDED.fullmatch(name)) and not _LEFT_OUT.fullmatch(name)
+
+
 def _settings(device: torch.device) -> dict[str, str]:
     settings = {
         "float32_matmul_precision": torch.get_float32_matmul_precision(),
         "interop_threads": str(torch.get_num_interop_threads()),
-        **{name: setting(value) for name, value in sorted(os.environ.items()) if is_setting(name)},
+        **{name: one_line(value) for name, value in sorted(os.environ.items()) if _is_setting(name)},
     }
     huge_pages = "".join(machine.lines(Path("/sys/kernel/mm/transparent_hugepage/enabled")))
     if "[" in huge_pages:

@@ -24,9 +24,8 @@ from torch._dynamo.utils import (
 )
 
 from bench.errors import counted
-from bench.records import wording
 from bench.records.record import PHASES, GraphBreak, Graphs
-from bench.records.scrub import message
+from bench.records.scrub import one_line
 
 MOST_FRAMES = 100_000
 """Compiled frames whose metrics torch keeps for us. Its own limit of 64 is below what a model with many graph breaks
@@ -56,12 +55,12 @@ def left_eager() -> str | None:
     skipped = sum(each.backend_compile_time_s is not None and each.graph_op_count is None for each in metrics)
     if skipped:
         share = f"{skipped} of {counted(len(metrics), 'frame')}"
-        return wording.SKIPPED_FRAMES(share=share)
+        return f"the backend skipped {share}, which stay eager: the device may lack the data type"
     if counters["stats"]["unique_graphs"]:
         return None
     is_disabled = dynamo.config.disable or os.environ.get("TORCHDYNAMO_DISABLE") == "1"
     told = "TORCH_COMPILE_DISABLE or TORCHDYNAMO_DISABLE is set" if is_disabled else "Dynamo captured no graph"
-    return wording.STAYS_EAGER(why=told)
+    return f"nothing was compiled, and the model stays eager: {told}"
 
 
 def inspect(
@@ -73,7 +72,7 @@ def inspect(
     """
     metrics = get_compilation_metrics()
     recompiles = sum(bool(compilation.recompile_reason) for compilation in metrics)
-    breaks = tuple(GraphBreak(reason=message(reason)) for reason in counters["graph_break"])
+    breaks = tuple(GraphBreak(reason=one_line(reason)) for reason in counters["graph_break"])
     skips = tuple(dict.fromkeys(reason for compilation in metrics if (reason := compilation.cudagraph_skip_reason)))
     if not skips and counters["inductor"]["cudagraph_skips"] and _is_on_cuda(inputs):
         skips = ("for a reason that torch counts but does not keep",)
@@ -83,9 +82,9 @@ def inspect(
         graphs=max(0, counters["stats"]["unique_graphs"] - recompiles),
         breaks=(_located_breaks(module, inputs) or breaks) if breaks else (),
         recompiles=recompiles,
-        cudagraph_skips=tuple(map(message, skips)),
+        cudagraph_skips=tuple(map(one_line, skips)),
         replays=replays,
-        cuts=tuple(map(message, cuts)) if replays else (),
+        cuts=tuple(map(one_line, cuts)) if replays else (),
     )
 
 
@@ -132,11 +131,11 @@ def _located_breaks(module: torch.nn.Module, inputs: Mapping[str, Any]) -> tuple
         reasons = dynamo.explain(module)(**inputs).break_reasons
     except Exception:  # noqa: BLE001 - `explain` fails for some models that compile; the counters have the reasons
         return ()
-    return tuple(GraphBreak(reason=message(each.reason), location=_location(each.user_stack)) for each in reasons)
+    return tuple(GraphBreak(reason=one_line(each.reason), location=_location(each.user_stack)) for each in reasons)
 
 
 def _location(stack: Any) -> str | None:
-    return message(f"{stack[-1].filename}:{stack[-1].lineno}") if stack else None
+    return one_line(f"{stack[-1].filename}:{stack[-1].lineno}") if stack else None
 
 
 def _is_on_cuda(inputs: Mapping[str, Any]) -> bool:

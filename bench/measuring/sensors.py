@@ -20,12 +20,14 @@ from bench.errors import attempt
 from bench.machine import sees_all_processes
 from bench.measuring.interference import SLOWDOWNS, throttle_reasons
 from bench.records.record import Telemetry
-from bench.records.wording import SENSORS
 
 try:
     import pynvml
 except ImportError:
     pynvml = None
+
+SENSORS = ("clock", "temperature", "power", "slowdown", "energy", "processes")
+"""What an accelerator is asked."""
 
 READ_EVERY_S = 0.1
 """Time between readings, outside of timed calls. One takes well below a millisecond, so that they cost less than 1%.

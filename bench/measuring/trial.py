@@ -27,14 +27,17 @@ from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm
 from bench.measuring.sensors import DeviceWatch
 from bench.measuring.variants import Variants, autocast, load_job
 from bench.plans.messages import BUILDING, PEAKS, CellOutcome, Job, Phase, Send, is_out_of_memory
-from bench.records import plausibility, wording
+from bench.records import plausibility
 from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant, Work
+from bench.records.scrub import one_line
 from bench.statistics.cells import Cells, best_peaks
 from bench.statistics.intervals import median_interval
 from bench.statistics.processes import VARIANTS
 
 UNSTABLE = 0.15
 """Half-width of the 95% interval of a latency within the process, as a share, above which the cell is unstable."""
+
+BUSY = "another process was computing on the device"
 
 NO_COMPILER_WORDS = (
     "InvalidCxxCompiler",  # Inductor, for a CPU
@@ -68,7 +71,7 @@ def run(job: Job, send: Send) -> CellOutcome:
         variants = Variants(job)
         size = variants.loaded.input_size
         if variants.find_other_processes() and not job.allow_busy:
-            return CellOutcome(status=Status.SKIPPED, reason=wording.BUSY(), input_size=size)
+            return CellOutcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
         send(Phase(name="warming up eager"))
         outputs = [variants.output(variants.eager) for _ in range(2)]
         variants.note_reserved_memory()
@@ -104,7 +107,8 @@ def _with_what_runs(variants: Variants, failed: CellOutcome, send: Send) -> Cell
     compiled = _compiled_alone(variants, send) if failed.status is Status.OOM else None
     alone = _alone(variants, variants.eager, send)
     if compiled and alone:
-        failed = msgspec.structs.replace(failed, reason=wording.OUT_BESIDE_EAGER(why=failed.reason))
+        reason = f"compiled ran out of memory beside eager, and ran alone: {failed.reason}"
+        failed = msgspec.structs.replace(failed, reason=reason)
         alone = msgspec.structs.replace(alone, compiled=compiled)
     status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED and alone is None else failed.status
     return msgspec.structs.replace(failed, status=status, measurement=alone)
@@ -307,7 +311,8 @@ def _retraced(variants: Variants, send: Send) -> int | None:
 def _failure(job: Job, error: Exception, oom: Status, size: tuple[int, int] | None) -> CellOutcome:
     """Return the outcome of a cell with this error. Without a compiler, compiling is skipped, not broken."""
     if any(words in str(error) for words in NO_COMPILER_WORDS):
-        reason = wording.NEEDS_COMPILER(remedy=NO_COMPILER.remedy)
+        what = "there is no C++ compiler, and torch.compile needs one"
+        reason = f"{what}: {NO_COMPILER.remedy}; the same command then goes on"
         return CellOutcome(status=Status.SKIPPED, reason=reason, input_size=size)
     is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
     status = oom if is_memory else Status.FAIL_TO_RUN
@@ -315,7 +320,7 @@ def _failure(job: Job, error: Exception, oom: Status, size: tuple[int, int] | No
 
 
 def _told(job: Job, error: Exception) -> str:
-    return wording.exception(error, job.recipe.without_folder)
+    return one_line(f"{type(error).__name__}: {job.recipe.without_folder(str(error))}")
 
 
 def _accuracy(variants: Variants, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
@@ -354,14 +359,14 @@ def _verdict(
     """Return the status and its reason, the most serious one first."""
     telemetry = measurement.telemetry
     if errors is None:
-        return Status.FAIL_ACCURACY, wording.NOT_COMPARED(why=measurement.failures["accuracy"])
+        return Status.FAIL_ACCURACY, f"compiled could not be compared with eager: {measurement.failures['accuracy']}"
     if not accuracy.is_within_tolerance(errors, accuracy.rounding_type(variants.job.cell)):
         return Status.FAIL_ACCURACY, accuracy.describe(errors)
     if not repeats:
-        return Status.EAGER_TWO_RUNS_DIFFER, wording.UNREPEATABLE()
+        return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"
     disturbed, reasons = (telemetry.throttled_rounds, telemetry.throttle_reasons) if telemetry else (0, {})
     if disturbed and not SLOWDOWNS.keys().isdisjoint(reasons) and not variants.had_other_processes:
-        return Status.THROTTLED, wording.SLOWED(rounds=disturbed)
+        return Status.THROTTLED, f"the device slowed itself down in {disturbed} of the rounds"
     instability = _instability(variants, disturbed, reasons)
     return (Status.UNSTABLE, instability) if instability else (Status.PASS, None)
 
@@ -369,13 +374,13 @@ def _verdict(
 def _instability(variants: Variants, disturbed: int, reasons: Iterable[str]) -> str | None:
     """Return why the latencies are unreliable, or None."""
     if variants.had_other_processes:
-        return wording.BUSY()
+        return BUSY
     if 2 * disturbed >= (rounds := len(variants.eager.rounds_ms)):
-        return wording.DISTURBED(by=" and ".join(sorted(reasons)), disturbed=disturbed, rounds=rounds)
+        return f"{' and '.join(sorted(reasons))} disturbed {disturbed} of {rounds} rounds"
     for name, subject in (("eager", variants.eager), ("compiled", variants.compiled)):
         medians = subject.medians_ms()
         low, high = median_interval(medians)
         half_width = (high - low) / 2 / float(np.median(medians))
         if half_width > UNSTABLE:  # false for nan, with too few rounds for an interval
-            return wording.IMPRECISE(variant=name, half_width=half_width, rounds=medians.size)
+            return f"{name} latency is known only to ±{half_width:.0%} after {medians.size} rounds"
     return None

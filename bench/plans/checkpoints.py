@@ -20,7 +20,7 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.records.record import LONGEST_NAME, Name, Slug, as_name
-from bench.records.scrub import identifying
+from bench.records.scrub import private
 
 MAX_JSON_BYTES = 64 * 1024 * 1024
 """Limit for a configuration or tokenizer file, three times the size of the largest known one."""
@@ -76,8 +76,8 @@ def identify(directory: Path, *, needs_weights: bool, name: str | None = None) -
     """
     where = f"--checkpoint {directory}"
     name = as_name(directory.resolve().name)[:LONGEST_NAME].strip() if name is None else name
-    private = identifying(name)
-    if fault := name_fault(name) or (private and f"{name!r} contains a {private[0]}, but records are public"):
+    detail = private(name)
+    if fault := name_fault(name) or (detail and f"{name!r} contains {detail!r}, but records are public"):
         raise AtlasError(fault, where="--name", remedy="choose a short name without markup: --name my-vit")
     if not (directory / CONFIG).is_file():
         inner = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))[:3]

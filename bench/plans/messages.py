@@ -17,7 +17,6 @@ from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
 from bench.records.record import Cell, Environment, Measurement, Peaks, Status, Task
 from bench.records.selfcheck import Check
-from bench.records.wording import DIAGNOSTICS
 
 Weights = Literal["random", "pretrained"]
 
@@ -26,12 +25,6 @@ STARTING, BUILDING = "starting", "building"
 
 PEAKS = "peaks"
 """The phase of a worker that measures the peaks of the device, and has not been given them."""
-
-CELL_PHASES = (
-    *(STARTING, BUILDING, "warming up eager", "compiling", "warming up", "measuring"),
-    *(*DIAGNOSTICS, PEAKS, "other batch sizes"),
-)
-"""All phases of a worker that measures cells: those whose seconds a record may hold."""
 
 MEMORY_WORDS = (
     *("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc"),

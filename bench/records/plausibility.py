@@ -1,27 +1,20 @@
 """Find records that no device could have measured.
 
-Takes a record, the latencies known for its model and the operations counted for it; yields faults: the field, what is
-wrong, and a remedy. The limits are wide: they catch a wrong unit, batch size or variant and let true surprises pass.
+Takes a record and yields faults: the field, what is wrong, and a remedy. The limits are wide: they catch a wrong unit,
+batch size or variant and let true surprises pass.
 The data lint (`generator.data.lint`) marks what is only unusual, and refuses nothing.
 """
 
 from __future__ import annotations
 
 import statistics
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bench.records.record import Record, Variant
 
 Fault = tuple[str, str, str]
 """The field, what is wrong with it, and the remedy."""
-
-FLOP_TOLERANCE = 1.25
-"""How much the operations that a record counted may differ from those that the atlas has counted for its model."""
-
-PEAK_SLACK = 1.5
-"""A peak may be measured above that of the data sheet, since some cards clock higher."""
 
 LONGEST_CALL_MS = 3.6e6
 """An hour: a longer call has the wrong unit."""
@@ -41,11 +34,11 @@ TF32_SLACK = 8.0
 TRAFFIC_SLACK = 20.0
 """Caches are faster than memory, and traffic is counted as if there were none."""
 
-MAX_FAMILY_RATIO = 1000.0
-"""A record that is slower than others of its model by more than this measures another model."""
-
 THROUGHPUT_SLACK = 2.0
 """The largest ratio between a published throughput and the one that its latency implies."""
+
+MARK = "implausible: "
+"""Begins the reason of a record that was found implausible when it was measured."""
 
 _CHECK_UNIT = "check the unit (milliseconds for one call of the whole batch) and the batch size"
 
@@ -97,8 +90,7 @@ CEILINGS: Mapping[str, Ceiling] = {
     "MI250X": Ceiling(383e12, 95.7e12, 3277e9),  # AMD Instinct MI250X data sheet, both dies
     "MI210": Ceiling(181e12, 45.3e12, 1638e9),  # AMD Instinct MI210 data sheet
 }
-"""Ceilings by a part of the device name. Other devices are held against what they measured of themselves, and are
-unconfirmed."""
+"""Ceilings by a part of the device name. Other devices are held against what they measured of themselves."""
 
 PER_CORE = Ceiling(8e12, 1e12, 0.5e12)
 """More than any core of a CPU does: 2,048 operations a cycle of AMX in the lower-precision types at 4 GHz. In float32,
@@ -107,11 +99,6 @@ last is more than the memory of a socket moves."""
 
 APPLE_CPU = Ceiling(4e12, 4e12, 0.8e12)
 """The same for CPUs of Apple, whose cores share a unit for products."""
-
-
-Family = tuple[str, ...]
-KnownLatencies = Mapping[Family, Sequence[float]]
-"""The latencies per image in the atlas by model, device type, data type and variant, each sorted."""
 
 
 def variants(record: Record) -> Iterator[tuple[str, Variant, int]]:
@@ -128,67 +115,18 @@ def calls(variant: Variant) -> list[float]:
     return [call for each in variant.rounds_ms for call in each] or published
 
 
-def image_latencies(record: Record) -> Iterator[tuple[Family, float]]:
-    """Yield the latencies per image of a record, with their families."""
-    cell = record.cell
-    for name, variant, batch_size in variants(record):
-        if batch_size > 0:
-            family = (cell.by_content.model, cell.device, cell.dtype, name)
-            yield family, statistics.median(calls(variant)) / batch_size
-
-
-def faults(record: Record, known: KnownLatencies, image_flop: float | None = None) -> Iterator[Fault]:
-    """Yield the faults of a record, which may be among the known ones. What the record itself says of its work counts
-    only where nobody has counted it: `image_flop` is the number of operations for an image, None if unknown."""
+def faults(record: Record) -> Iterator[Fault]:
+    """Yield the faults of a record."""
     for name, variant, batch_size in variants(record):
         field, latencies = f"measurement.{name}", calls(variant)
         impossible = [each for each in latencies if not SHORTEST_CALL_MS <= each <= LONGEST_CALL_MS]
         if impossible:
             yield field, f"{impossible[0]:g} ms is not a plausible latency of a model", "check the unit: milliseconds"
             continue
-        yield from _median(field, variant)
         latency_ms = statistics.median(latencies)
         yield from _throughput(field, variant, batch_size / latency_ms * 1e3)
-        yield from _faster_than_possible(record, name, latency_ms, batch_size, image_flop)
-        if batch_size:
-            cell, image_ms = record.cell, latency_ms / batch_size
-            others = known.get((cell.by_content.model, cell.device, cell.dtype, name), ())
-            yield from _slower_than_family(record, field, image_ms, _median_of_others(others, image_ms))
+        yield from _faster_than_possible(record, name, latency_ms, batch_size)
     yield from _ratio(record)
-    yield from _claims(record, image_flop)
-
-
-def _median_of_others(ordered: Sequence[float], own: float) -> float | None:
-    """Return the median of sorted numbers, of which one that equals `own` is left out."""
-    at = bisect_left(ordered, own)
-    has_own = at < len(ordered) and ordered[at] == own
-    count = len(ordered) - has_own
-
-    def other(number: int) -> float:
-        return ordered[number + (has_own and number >= at)]
-
-    return (other((count - 1) // 2) + other(count // 2)) / 2 if count else None
-
-
-def _slower_than_family(record: Record, field: str, image_ms: float, usual_ms: float | None) -> Iterator[Fault]:
-    if usual_ms and image_ms > MAX_FAMILY_RATIO * usual_ms:
-        cell = record.cell
-        what = (
-            f"{image_ms:g} ms per image is {image_ms / usual_ms:,.0f} times the latency in other records of "
-            f"{cell.model}"
-        )
-        yield field, f"{what} on {cell.device} devices ({usual_ms:.3g} ms)", _CHECK_UNIT
-
-
-def _median(field: str, variant: Variant) -> Iterator[Fault]:
-    """Yield a fault if the published median lies outside the quartiles of its calls."""
-    samples = [call for each in variant.rounds_ms for call in each]
-    if variant.published_median_ms is None or len(samples) < 2:
-        return
-    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
-    if not low * (1 - 1e-6) <= variant.published_median_ms <= high * (1 + 1e-6):
-        what = f"{variant.published_median_ms:g} ms lies outside the quartiles of its calls, {low:g} and {high:g} ms"
-        yield f"{field}.published_median_ms", what, "get both the median and the calls from the same source"
 
 
 def _throughput(field: str, variant: Variant, images_s: float) -> Iterator[Fault]:
@@ -198,40 +136,15 @@ def _throughput(field: str, variant: Variant, images_s: float) -> Iterator[Fault
         yield f"{field}.published_images_s", what, _CHECK_UNIT
 
 
-def _claims(record: Record, image_flop: float | None) -> Iterator[Fault]:
-    """Yield a fault if the record counts other operations than its model has, or measured more than its device has."""
-    measurement, cell = record.measurement, record.cell
-    is_counted = record.origin == "measured" and image_flop and cell.batch_size
-    if is_counted and measurement and measurement.work:
-        ratio = measurement.work.flop / ((image_flop or 1.0) * cell.batch_size)
-        if not 1 / FLOP_TOLERANCE <= ratio <= FLOP_TOLERANCE:
-            what = f"{measurement.work.flop:.3g} FLOP are {ratio:.3g} times those of {cell.model} at this input size"
-            yield "measurement.work.flop", what, "check the model, the input size and the batch size"
-    sheet = ceiling_of(cell.device, record.environment.device_name, record.environment.cores)
-    peaks = measurement.peaks if measurement else None
-    if sheet and peaks:
-        for field, stated in (
-            ("matmul_flop_s", sheet.flop_s(cell.dtype, autocast=cell.autocast)),
-            ("convolution_flop_s", sheet.single_flop_s),
-            ("copy_bytes_s", sheet.memory_bytes_s),
-        ):
-            if (claimed := getattr(peaks, field) or 0.0) > PEAK_SLACK * stated:
-                what = f"{claimed:.3g} is {claimed / stated:,.1f} times what {record.environment.device_name} can do"
-                yield f"measurement.peaks.{field}", what, "measure it again: python -m bench run"
-
-
-def _faster_than_possible(
-    record: Record, name: str, latency_ms: float, batch_size: int, image_flop: float | None
-) -> Iterator[Fault]:
-    measurement = record.measurement
-    assert measurement is not None
-    work, seconds = measurement.work, latency_ms / 1e3
+def _faster_than_possible(record: Record, name: str, latency_ms: float, batch_size: int) -> Iterator[Fault]:
+    work, seconds = record.measurement and record.measurement.work, latency_ms / 1e3
+    if not work:
+        return
     flop_s, bytes_s, whose = ceiling(record)
     scale = batch_size / record.cell.batch_size if record.cell.batch_size else 1.0
-    moved = work and (work.traffic_bytes if name == "eager" else work.compiled_traffic_bytes)
-    done = image_flop * batch_size if image_flop else work.flop * scale if work else 0.0
+    moved = work.traffic_bytes if name == "eager" else work.compiled_traffic_bytes
     for amount, limit, unit, slack in (
-        (done / seconds, flop_s, "FLOP/s", FLOP_SLACK),
+        (work.flop * scale / seconds, flop_s, "FLOP/s", FLOP_SLACK),
         ((moved or 0.0) * scale / seconds, bytes_s, "B/s", TRAFFIC_SLACK),
     ):
         if limit and amount > slack * limit:

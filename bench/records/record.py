@@ -22,7 +22,7 @@ SCHEMA = 10
 
 1: first version.
 2: telemetry, work, peaks, energy, recompilations by batch size, seconds per process.
-3: memory layout, autocast, published medians, throughput, batch size per variant, files of a source, contributor.
+3: memory layout, autocast, published medians, throughput, batch size per variant, files of a source.
 4: node of a cluster, which is no longer recorded.
 5: FLOP of convolutions, and their peak.
 6: activations and parameters.
@@ -60,7 +60,7 @@ MAX_NAME, MAX_TEXT = 200, 4000
 """Maximum lengths in characters."""
 
 LONGEST_NAME = 80
-"""The longest name that somebody chooses, of a contributor or a local checkpoint, so that it fits into a table."""
+"""The longest name of a local checkpoint, so that it fits into a table."""
 
 NAME = rf"^(?=\S)[^{_NO_TEXT}{_UNSEEN}{_MARKUP}]+(?<=\S)\Z"
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME, pattern=NAME)]
@@ -164,9 +164,7 @@ THROUGHPUT_PROFILES = frozenset({"timm", "pytorch-dynamo"})
 """Profiles that look for throughput. They choose the batch size for each model, so it differs from model to model.
 
 PyTorch's Dynamo benchmarks time a call, but at the batch size of a list that they make by looking for the largest one
-that fits (``--find-batch-sizes``): such a time says nothing to somebody who has one image. optimum-benchmark takes the
-batch size that its user asks for, so it is about latency. Files of PyTorch's database hold records of both kinds, with
-the profiles that these had.
+that fits (``--find-batch-sizes``): such a time says nothing to somebody who has one image.
 """
 
 DOCTOR = "doctor-"
@@ -385,7 +383,6 @@ class Record(_Value, frozen=True):
     costs_s: dict[Text, Seconds] = {}  # the same by phase, in order: "starting", "compiling", "measuring" …
     source: Source | None = None
     command: Text | None = None  # reproduces this cell
-    contributor: Text | None = None  # name that the contributor chose
     plan: Name | None = None  # digest of profile and cells, which tells apart two protocols of one name
     flags: tuple[Slug, ...] = ()  # problems found by the importer or the doctor, from a closed set
 

@@ -14,10 +14,9 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from datetime import date
-from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import IO, Any, get_args, get_type_hints
+from typing import IO, Any
 
 import msgspec
 
@@ -76,7 +75,9 @@ def decode(line: bytes, where: str) -> Record:
         else:
             record = msgspec.convert(_upgrade(msgspec.json.decode(line)), Record)
     except msgspec.ValidationError as error:
-        raise invalid_record(error, where, "measure the case again") from None
+        what = _PATTERN.sub("characters or a form that the field does not allow", str(error))
+        remedy = "correct the field named after `$.`, or measure the case again"
+        raise AtlasError(f"not a record: {what}", where=where, remedy=remedy) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AtlasError(
             f"not valid JSON: {error}",
@@ -87,44 +88,7 @@ def decode(line: bytes, where: str) -> Record:
     return record
 
 
-def invalid_record(error: msgspec.ValidationError, where: str, otherwise: str) -> AtlasError:
-    """Return an error for a value that is not a record. It advises to correct the field, or to do `otherwise`.
-
-    For a number outside of its range, the place has the field behind ``: $.``.
-    """
-    remedy = f"correct the field named after `$.`, or {otherwise}"
-    if outside := _OUTSIDE.fullmatch(str(error)):
-        field = re.sub(r"\[[^\]]*\]", "", outside[1])
-        low, high = range_of(field)
-        what = f"is not a positive number up to {high:g}" if low > 0 else f"is not a number from {low:g} to {high:g}"
-        what = f"not a record: {field.rpartition('.')[2]} {what}"
-        return AtlasError(what, where=f"{where}: $.{field}", remedy=remedy)
-    what = _PATTERN.sub("characters or a form that the field does not allow", str(error))
-    return AtlasError(f"not a record: {what}", where=where, remedy=remedy)
-
-
 _PATTERN = re.compile(r"Expected `str` matching regex .*?(?= - at |\Z)", re.DOTALL)
-_OUTSIDE = re.compile(r"Expected `(?:int|float)` [<>]=? \S+ - at `\$\.(.+)`")
-
-
-@cache
-def range_of(field: str) -> tuple[float, float]:
-    """Return the least and the largest value of a number of a record, by its dotted name."""
-    kind: Any = Record
-    for name in field.split("."):
-        structure = next(each for each in _parts(kind) if hasattr(each, "__struct_fields__"))
-        kind = get_type_hints(structure, include_extras=True)[name]
-    limits = next(each for each in _parts(kind) if isinstance(each, msgspec.Meta) and each.ge is not None)
-    assert limits.ge is not None
-    assert limits.le is not None
-    return limits.ge, limits.le
-
-
-def _parts(kind: Any) -> Iterator[Any]:
-    """Yield a type, its metadata, and the types that it is made of."""
-    yield kind
-    for part in get_args(kind):
-        yield from _parts(part)
 
 
 def _refuse_impossible_dates(record: Record, where: str) -> None:

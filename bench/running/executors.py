@@ -28,7 +28,7 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.plans.messages import STARTING, Answer, Message, Phase, Request
-from bench.records import scrub, wording
+from bench.records import scrub
 from bench.records.run_file import MAX_LINE_BYTES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,14 +67,14 @@ class WorkerExit:
     def cause(self) -> str:
         """Why there is no answer."""
         if self.timed_out:
-            return wording.NO_ANSWER(seconds=self.seconds)
+            return f"no answer within {self.seconds:.0f} s"
         if self.decode_error:
-            return wording.UNREADABLE(error=self.decode_error)
+            return f"its answer cannot be read: {self.decode_error}"
         if self.returncode is not None and self.returncode < 0:
             number = -self.returncode
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-            return wording.ENDED_BY(signal=name)
-        return wording.EXITED(status=self.returncode)
+            return f"the process was ended by {name}"
+        return f"the process ended with exit status {self.returncode}"
 
 
 class Executor(Protocol):
@@ -169,7 +169,7 @@ class LocalProcesses:
             except (TimeoutError, subprocess.TimeoutExpired):
                 timed_out = answer is None
             except msgspec.DecodeError as error:
-                decode_error = scrub.message(error)
+                decode_error = scrub.one_line(error)
             finally:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)  # compile workers outlive a crash
@@ -270,7 +270,7 @@ class _Pipes:
         with suppress(BlockingIOError):
             self._keep_tail()
         lines = self._tail.decode(errors="replace").strip().splitlines()
-        return scrub.message(lines[-1]) if lines else ""
+        return scrub.one_line(lines[-1]) if lines else ""
 
 
 def _kernel_kills() -> int:

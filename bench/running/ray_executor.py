@@ -88,7 +88,6 @@ class RayCluster:
         *,
         deadline: float | None = None,
         retry_failed: bool = False,
-        contributor: str | None = None,
     ) -> list[Record]:
         """Measure what is pending, until the deadline, and return all records of the run.
 
@@ -96,7 +95,7 @@ class RayCluster:
         """
         forgotten = run_file.forgotten(retry_failed=retry_failed)
         running, left_out, seconds = dict[Any, Step](), set[Cell](), list[float]()
-        with writing(plan, run_file, reporter, contributor) as writer:
+        with writing(plan, run_file, reporter) as writer:
             while True:
                 steps = pending(plan, writer.records, forgotten=forgotten)
                 taken = left_out | {step.planned.cell for step in running.values()}

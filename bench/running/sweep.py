@@ -28,12 +28,12 @@ from bench.errors import AtlasError, Complaint, unwritable
 from bench.machine import boot
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import PEAKS, CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
-from bench.plans.models import flop_of_image
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending
 from bench.plans.profiles import Profile
-from bench.records import document, plausibility, wording
+from bench.records import document, plausibility
 from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.run_file import read
+from bench.records.scrub import one_line
 from bench.running.executors import Executor, WorkerExit, caches_below
 from bench.running.preflight import variables_of
 from bench.running.resume import RunFile, environment_of, owned, write
@@ -79,7 +79,6 @@ def run(
     grace_s: float = 0.0,
     clock: Callable[[], float] = time.monotonic,
     retry_failed: bool = False,
-    contributor: str | None = None,
     examine: Callable[[], Sequence[Complaint]] = tuple,
 ) -> list[Record]:
     """Measure what is pending and return all records of the run.
@@ -97,7 +96,7 @@ def run(
 
     complaints, looked = list[Complaint](), -math.inf
     forgotten = run_file.forgotten(retry_failed=retry_failed)
-    with writing(plan, run_file, reporter, contributor) as writer:
+    with writing(plan, run_file, reporter) as writer:
         while steps := remaining(plan, run_file, writer.records, forgotten):
             in_time = fitting(steps, pace, left_s())
             if not in_time:
@@ -138,11 +137,11 @@ def run(
 
 
 @contextmanager
-def writing(plan: Plan, run_file: RunFile, reporter: Reporter, contributor: str | None) -> Iterator[RunWriter]:
+def writing(plan: Plan, run_file: RunFile, reporter: Reporter) -> Iterator[RunWriter]:
     """Lock the run file, and make SIGINT and SIGTERM raise `KeyboardInterrupt`, but not while a record is written."""
     with owned(run_file.path), interruptible() as held:
         records = list(read(run_file.path))  # another run may have added to the file since it was chosen
-        yield RunWriter(plan, run_file, reporter, contributor, held, records)
+        yield RunWriter(plan, run_file, reporter, held, records)
 
 
 @dataclass
@@ -152,7 +151,6 @@ class RunWriter:
     plan: Plan
     run_file: RunFile
     reporter: Reporter
-    contributor: str | None
     held: Callable[[], AbstractContextManager[None]]
     records: list[Record]
     _shown: set[str] = field(default_factory=set)
@@ -166,9 +164,7 @@ class RunWriter:
         """Keep the record of a process, flagged with the complaints. Raises `AtlasError` if it cannot be written."""
         record = record_of(step, self.digest, self.plan.profile.name, environment, self.run_file.name, ended)
         complaints = [*complaints, *_clock(record, self.records)]
-        record = msgspec.structs.replace(
-            marked_implausible(record), contributor=self.contributor, flags=flags(complaints)
-        )
+        record = msgspec.structs.replace(marked_implausible(record), flags=flags(complaints))
         with self.held():
             write(self.run_file.path, record)
         self.records.append(record)
@@ -213,12 +209,10 @@ def _note_stopped(record: Record, reporter: Reporter) -> None:
 
 def marked_implausible(record: Record) -> Record:
     """Return the record as unstable if no device could have measured it: it stays, and nothing follows from it."""
-    cell = record.cell
-    image_flop = flop_of_image(cell.model, cell.checkpoint, cell.input_size)
-    fault = next(plausibility.faults(record, {}, image_flop), None)
+    fault = next(plausibility.faults(record), None)
     if fault is None or record.status not in COMPARABLE:
         return record
-    reasons = (wording.IMPLAUSIBLE(fault=fault[1]), record.reason)
+    reasons = (f"{plausibility.MARK}{fault[1]}", record.reason)
     return msgspec.structs.replace(record, status=Status.UNSTABLE, reason="; ".join(filter(None, reasons)))
 
 
@@ -340,7 +334,7 @@ def record_of(step: Step, plan: str, profile: str, environment: Environment, run
         cell=msgspec.structs.replace(cell, input_size=finding.input_size or cell.input_size),
         environment=environment_of(cell, environment),
         measured_at=datetime.now(UTC).replace(microsecond=0),
-        reason=finding.reason and wording.told(finding.reason),
+        reason=finding.reason and one_line(finding.reason),
         measurement=finding.measurement,
         seconds=round(ended.seconds, 1),
         costs_s={phase: round(seconds, 2) for phase, seconds in ended.costs_s.items()},
@@ -357,13 +351,13 @@ def _finding(ended: WorkerExit) -> CellOutcome:
         case Refusal(what=what, where=where):
             return CellOutcome(
                 status=Status.FAIL_TO_RUN,
-                reason=wording.EXCEPTION(type="AtlasError", what=f"{where}: {what}" if where else what),
+                reason=f"AtlasError: {where}: {what}" if where else f"AtlasError: {what}",
             )
-    words = wording.LAST_WORDS(words=ended.last_line) if ended.last_line else ""
+    words = f"; its last words: {ended.last_line}" if ended.last_line else ""
     if ended.timed_out:
         return CellOutcome(status=Status.TIMEOUT, reason=f"{ended.cause}{words}")
     if not ended.decode_error and ended.out_of_memory and ended.returncode == -signal.SIGKILL:
-        return CellOutcome(status=Status.OOM, reason=wording.ENDED_BY_KERNEL())
+        return CellOutcome(status=Status.OOM, reason="the kernel ended the process for want of memory")
     if not ended.decode_error and is_out_of_memory(ended.last_line):
         return CellOutcome(status=Status.OOM, reason=f"{ended.cause}{words}")
     return CellOutcome(status=Status.CRASH, reason=f"{ended.cause}{words}")

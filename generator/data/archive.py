@@ -203,7 +203,7 @@ _Name = tuple[str, str]
 
 # ── Lines ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_TEXTS = ("run", "origin", "profile", "status", "reason", "command", "contributor")
+_TEXTS = ("run", "origin", "profile", "status", "reason", "command")
 _STATUSES = frozenset(each.value for each in Status)
 _PARTS = ("cell", "environment", "source")
 _PART_TEXTS = [f"{part}_text" for part in _PARTS]

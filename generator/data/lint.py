@@ -30,7 +30,6 @@ Kind = Literal[
     "batch_order",
     "version_jump",
     "implausible",
-    "unconfirmed",
     "impossible",
     "unstable",
     "disturbed",
@@ -140,18 +139,15 @@ def lint_within(cells: pd.DataFrame) -> Iterator[Anomaly]:
         yield from rule(cells)
 
 
-def lint_across(cells: pd.DataFrame, unsure: Collection[int] = ()) -> Iterator[Anomaly]:
-    """Yield what does not fit together in cells of all origins, and what concerns them as a whole. Rows that are
-    `unsure` raise no doubt about others."""
-    sure = cells[~cells.index.isin(list(unsure))] if unsure else cells
-    yield from _repeated(sure)
-    yield from _version_jump(sure)
+def lint_across(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Yield what does not fit together in cells of all origins, and what concerns them as a whole."""
+    yield from _repeated(cells)
+    yield from _version_jump(cells)
     yield from _flags(cells)
 
 
-def settled(anomalies: Collection[Anomaly], unsure: Collection[int] = ()) -> tuple[Anomaly, ...]:
-    """Return the anomalies that stand, by kind and then by row. A row that is `unsure` accuses no other."""
-    anomalies = [each for each in anomalies if each.kind not in ORDERS or each.rows[-1] not in unsure]
+def settled(anomalies: Collection[Anomaly]) -> tuple[Anomaly, ...]:
+    """Return the anomalies that stand, by kind and then by row."""
     repeated = {row for anomaly in anomalies if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
     kept = (each for each in anomalies if each.kind == "repeated" or not repeated.intersection(each.doubtful))

@@ -9,7 +9,7 @@ any other: it has a status and a reason, and no figures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -19,15 +19,12 @@ import numpy as np
 import pandas as pd
 
 from bench.estimates import Estimates, estimate
-from bench.exchange.signatures import signers
 from bench.records.examples import Capture, newest as newest_examples
 from bench.records.record import RESULTS, TOY
 from bench.records.selfcheck import Selfcheck, newest_of_each_device
 from generator.cache import CACHE
-from generator.data import confirmation
 from generator.data.lint import (
     DOUBTFUL,
-    KINDS,
     Anomaly,
     break_even_columns,
     doubted,
@@ -63,7 +60,6 @@ class Results:
     superseded: int  # rows that are left out, since a newer run has their cell
     examples: Capture | None = None  # the newest
     selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
-    signers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by run, the logins whose key signed it
     folder: Path = RESULTS  # of all of it
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
 
@@ -72,9 +68,9 @@ class Results:
         """The rows as they were measured, by `registry.COLUMNS`; unknown text is empty, anything else missing."""
         return self._rows(np.arange(len(self.order)))
 
-    def _rows(self, labels: Indices, columns: Sequence[str] = ()) -> pd.DataFrame:
-        """Return the rows with some labels, with some columns or all."""
-        rows = pd.concat([part.rows[[*columns]] if columns else part.rows for part in self.parts])
+    def _rows(self, labels: Indices) -> pd.DataFrame:
+        """Return the rows with some labels."""
+        rows = pd.concat([part.rows for part in self.parts])
         return rows.take(self.order[labels]).set_axis(labels)
 
     @cached_property
@@ -130,10 +126,7 @@ class Results:
     def problems(self) -> tuple[Anomaly, ...]:
         """What the data lint finds in the newest rows."""
         within = (each.at(labels) for part, labels in self._labeled for each in part.problems)
-        unsure = {each.rows[0] for each in self._unconfirmed}
-        found = settled((*within, *lint_across(self._newest, unsure)), unsure)
-        shown = [each for each in self._unconfirmed if each.rows[0] in self._newest.index]
-        return tuple(sorted((*found, *shown), key=lambda each: KINDS.index(each.kind)))
+        return settled((*within, *lint_across(self._newest)))
 
     @cached_property
     def _labeled(self) -> Sequence[tuple[Part, Sequence[int]]]:
@@ -141,12 +134,6 @@ class Results:
         labels = np.argsort(self.order).tolist()
         ends = [0, *accumulate(len(part.rows) for part in self.parts)]
         return [(part, labels[start:end]) for part, (start, end) in zip(self.parts, pairwise(ends), strict=True)]
-
-    @cached_property
-    def _unconfirmed(self) -> tuple[Anomaly, ...]:
-        """What nothing confirms: of all rows, since former ones may confirm the newest."""
-        rows = self._rows(np.arange(len(self.order)), confirmation.COLUMNS)
-        return tuple(confirmation.unconfirmed(rows, self.own_runs))
 
     @cached_property
     def problem_groups(self) -> Sequence[tuple[Anomaly, ...]]:
@@ -157,9 +144,8 @@ class Results:
     def doubts(self) -> Mapping[int, Sequence[Anomaly]]:
         """The anomalies that doubt a row, by its label: of the newest rows, and of older ones those within the row."""
         doubts: dict[int, list[Anomaly]] = {}
-        of_former = (each for each in self._unconfirmed if each.rows[0] not in self._newest.index)
         alone = (each.at(labels) for part, labels in self._labeled for each in part.former_problems)
-        for anomaly in (*self.problems, *alone, *of_former):
+        for anomaly in (*self.problems, *alone):
             for row in anomaly.doubtful:
                 doubts.setdefault(row, []).append(anomaly)
         return doubts
@@ -180,7 +166,6 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
         *archive.ask(results, cache, partial(table.read, history=HISTORY)),
         examples=newest_examples(results),
         selfchecks=newest_of_each_device(results),
-        signers=signers(results),
         folder=results,
         own_runs=own_runs,
     )

@@ -11,7 +11,7 @@ else distinguishes the lines comes next, then the figures behind the conclusion,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -406,23 +406,20 @@ def families(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def environment(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per distinct environment, the newest first, with the columns of `ENVIRONMENT` that are known for any,
-    and who brought its records if anybody said so."""
+    """One line per distinct environment, the newest first, with the columns of `ENVIRONMENT` that are known for
+    any."""
     distinct = ("device", "origin", *(name for name in ENVIRONMENT if name != "commit"))
-    groups = Groups(_newest_first(cells[[*distinct, "commit", "contributor", "measured_at"]]), *distinct)
+    groups = Groups(_newest_first(cells[[*distinct, "commit", "measured_at"]]), *distinct)
     first = groups.first[[*ENVIRONMENT]]
     known = [name for name in ENVIRONMENT if (first[name].notna() & ~first[name].isin(["", "{}"])).any()]
-    return _lines(groups, **{name: first[name] for name in known}, **_contributors(groups))
+    return _lines(groups, **{name: first[name] for name in known})
 
 
-def runs(cells: pd.DataFrame, signers: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """One line per run, the newest first: where its rows come from, and who brought them if anybody said so, and signed
-    them. `signers` are the logins whose key signed a run."""
+def runs(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per run, the newest first: where its rows come from."""
     newest_first = _newest_first(cells)
     groups = Groups(newest_first, "run")
     devices_of = labels_by(newest_first.drop_duplicates(["run", "device"])["run"])
-    brought = zip(groups.first["run"], groups.values("contributor"), strict=True)
-    signed = [", ".join(name for name in names if name in signers.get(run, ())) for run, names in brought]
     return _lines(
         groups,
         run=groups.first["run"],
@@ -434,8 +431,6 @@ def runs(cells: pd.DataFrame, signers: Mapping[str, Sequence[str]]) -> pd.DataFr
         transformers=groups.values("transformers"),
         commit=groups.values("commit"),
         licence=groups.first["source_licence"],
-        **_contributors(groups),
-        **({"signed_by": signed} if any(signed) else {}),
     )
 
 
@@ -523,8 +518,3 @@ def _values(name: str, values: Any, labels: pd.Index) -> pd.Series:
 
 def _newest_first(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.sort_values("measured_at", ascending=False, kind="stable")
-
-
-def _contributors(groups: Groups) -> dict[str, list[tuple[Any, ...]]]:
-    """A column with who brought the records; none where nobody said so."""
-    return {"contributor": groups.values("contributor")} if (groups.cells["contributor"] != "").any() else {}

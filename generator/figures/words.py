@@ -163,7 +163,7 @@ class Words:
         """Say whose machine a device is, where it is not a product that readers choose among; else ""."""
         if row["device"] in own_devices:
             return self.language.gettext("your machine")
-        is_ours = row["device_type"] == "cpu" and row["origin"] == "measured" and not row["contributor"]
+        is_ours = row["device_type"] == "cpu" and row["origin"] == "measured"
         return self.language.gettext("this project's test machine") if is_ours else ""
 
     def task(self, task: str) -> str:
@@ -417,7 +417,6 @@ class Words:
             "batch_order": gettext("Larger batch ahead"),
             "version_jump": gettext("Jump between versions"),
             "implausible": gettext("Implausible speedup"),
-            "unconfirmed": gettext("Unconfirmed"),
             "impossible": gettext("Implausible for the device"),
             "unstable": gettext("Unsteady measurement"),
             "disturbed": gettext("Contradictory speedups"),
@@ -451,9 +450,6 @@ class Words:
             "batch_order": gettext("A larger batch takes clearly less time than a smaller one."),
             "version_jump": gettext("The eager latency is far from the latency with a different version of PyTorch."),
             "implausible": gettext("The speedup is larger than compiling usually explains."),
-            "unconfirmed": gettext(
-                "These figures cannot be judged until another contributor has measured the same benchmark cases."
-            ),
         }
         return self.phrase(explained.get(kind) or self.fault(kind))
 
@@ -556,21 +552,6 @@ class Words:
             "%(speedup)s is larger than compiling usually explains."
         )
         return self.say(message, **self._place(rows[0]), speedup=self.language.ratio(figures["speedup"]))
-
-    def _unconfirmed(self, figures: Any, rows: Rows) -> str:
-        gettext = self.language.gettext
-        message = gettext(
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) is unconfirmed until "
-            "another contributor has measured the same benchmark case."
-        )
-        why = {
-            "model": gettext("Nobody has counted the operations of this model."),
-            "device": gettext("No data sheet for this device is known."),
-            "speedup": gettext("Few comparisons show such a large difference."),
-            "repeat": gettext("Others have found smaller speedups. A second run that agrees also counts."),
-            "scatter": gettext("The latencies show no variation."),
-        }
-        return self.facts([self.say(message, **self._place(rows[0])), self.phrase(why[figures["why"]])])
 
     def _impossible(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(

@@ -411,7 +411,7 @@ class _Functions:
     def runs_table(self, page: str) -> str:
         """Where the figures come from."""
         results = self.atlas.results
-        table = self._table(page, tables.runs(results.table, results.signers), self.language.gettext("Runs"))
+        table = self._table(page, tables.runs(results.table), self.language.gettext("Runs"))
         if not results.superseded:
             return table
         message = self.language.gettext(

@@ -8,40 +8,79 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-import readers
-from atlas_data import measured, write
+import yaml
+from atlas_data import measured, telling, write
 from conftest import ROOT, THOROUGH
+from guide_figures import figures
 from hostile_values import CODE, DEEP, NAMES, broken, changed
 from hypothesis import example, given, settings, strategies as st
-from readers import CATALOG, DYNAMO, ENTRIES, PAGE, PUBLISHED, RECORD, TABLE_NAMES, TIMM, TOLD, exported
-from test_importers_optimum_benchmark import REPORT
+from mkdocs.exceptions import MkDocsException
 
 from bench.choices import MAX_BYTES
 from bench.errors import AtlasError
 from bench.exchange.check import check
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
-from bench.records import examples, strict
+from bench.records import strict
+from bench.records.record import RESULTS
 from bench.records.run_file import MAX_LINE_BYTES, encode
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
 from generator.data.load import load
-from generator.languages.glossary import load_glossary
-from generator.languages.language import load_locale
+from generator.languages import pofile
+from generator.languages.catalogs import Message
+from generator.languages.glossary import GLOSSARY, load_glossary
+from generator.languages.language import LIST, LOCALES, catalog_path, listed, load_language, load_locale
 from generator.languages.page_source import parse_page
-from generator.site import PLUGIN
+from generator.pages import downloads
+from generator.pages.pages import render_pages
+from generator.site import PLUGIN, material
+from generator.site.mkdocs_internals import load_separate_config
 
 few = settings(max_examples=1000 if THOROUGH else 8)
 """Each example takes a moment. Ordinary runs repeat known examples; thorough runs look for new ones."""
 
 
+@contextmanager
+def folder() -> Iterator[Path]:
+    """Give an input a folder. A refusal is fine: any other error is a defect."""
+    with tempfile.TemporaryDirectory() as name, suppress(AtlasError, MkDocsException):
+        yield Path(name)
+
+
 # ── Records ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+RECORD: dict[str, Any] = json.loads(encode(measured(run="r", figures=telling())))
+PUBLISHED: dict[str, Any] = json.loads(
+    (RESULTS / "published" / "huggingface-2023.jsonl").read_text(encoding="utf-8").splitlines()[0]
+)
+
+
+def read_all(results: Path) -> None:
+    """Read records as the check of a pull request does, and as the site does."""
+    for finding in check([results], results):
+        assert str(finding).isprintable() or "\n" in str(finding)
+    loaded = load(results)
+    downloads.as_csv(loaded)
+    json.loads(downloads.as_json(loaded))
+    assert loaded.problems is not None
+
+
+def read_records(content: bytes, name: str = "r.jsonl") -> None:
+    with folder() as results:
+        (results / name).write_bytes(content)
+        read_all(results)
 
 
 def with_(place: str, value: Any, record: dict[str, Any] = RECORD) -> dict[str, Any]:
@@ -69,7 +108,7 @@ def with_(place: str, value: Any, record: dict[str, Any] = RECORD) -> dict[str, 
 @example([with_("measurement.eager.rounds_ms", [[1e-300]])])
 @example([with_("run", "../r")])
 def test_whatever_a_record_says_it_is_read_or_refused(lines: list[Any]) -> None:
-    readers.records("".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    read_records("".join(f"{json.dumps(line)}\n" for line in lines).encode())
 
 
 @few
@@ -78,7 +117,7 @@ def test_whatever_a_record_says_it_is_read_or_refused(lines: list[Any]) -> None:
 @example(b'{"schema":' + b"1" * 5000 + b"}\n")
 @example(b'{"schema":3,"run":"\\ud800"}\n')
 def test_whatever_bytes_a_run_file_has_it_is_read_or_refused(content: bytes) -> None:
-    readers.records(content)
+    read_records(content)
 
 
 PACKED = gzip.compress(encode(measured(run="r")) + encode(measured(run="r", process=1)), mtime=0)
@@ -93,7 +132,7 @@ PACKED = gzip.compress(encode(measured(run="r")) + encode(measured(run="r", proc
 @example(gzip.compress(b"\0" * (MAX_LINE_BYTES + 2)))
 @example(gzip.compress(b"\0" * 99 + b"\n"))
 def test_whatever_bytes_a_compressed_run_file_has_it_is_read_or_refused(content: bytes) -> None:
-    readers.compressed(content)
+    read_records(content, "r.jsonl.gz")
 
 
 HARMLESS = (CODE[3], CODE[4], "%(model)999999999s", "../../outside", "/etc/passwd", "..", "CON")
@@ -134,99 +173,111 @@ def test_links_and_folders_in_the_place_of_a_file(tmp_path: Path) -> None:
     assert not list(check([tmp_path], tmp_path))
 
 
-# ── Documents ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@few
-@given(broken(readers.OUTPUT[:6000], (DEEP,)))
-@example(b"[" * 100_000)
-@example(b'{"schema": 1' + b"0" * 5000)
-@example(b"\xff")
-def test_whatever_a_document_says_it_is_read_or_refused(content: bytes) -> None:
-    readers.output(content)
-
-
 # ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+TOLD: dict[str, Any] = {
+    "date": "2026-11",
+    "url": "https://example.org",
+    "licence": "Apache-2.0",
+    "torch": "2.9.0",
+    "device_name": "NVIDIA T4",
+}
+TABLES = {
+    "timm": (
+        "benchmark-infer-amp-nchw-pt240-cu124-rtx4090.csv",
+        (
+            b"model,infer_img_size,infer_samples_per_sec,infer_step_time,infer_batch_size,param_count,infer_gmacs,"
+            b"infer_macts\nresnet50,224,3200.0,80.0,256,25.56,4.11,11.11\nvit,224,2000.0,512.0,1024,86.57,16.87,16.49\n"
+        ),
+    ),
+    "pytorch-dynamo": (
+        "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv",
+        (
+            b"dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,eager_peak_mem,dynamo_peak_mem"
+            b"\ncuda,beit_base_patch16_224,128,1.5,20.0,30.0,0.9,2.0,1.8\ncuda,resnet18,128,0.0,20.0,30.0,0.9,2.0,1.8\n"
+        ),
+    ),
+}
 
+
+@pytest.mark.parametrize("source", TABLES)
 @few
-@given(broken(TIMM))
-def test_tables_of_timm(content: bytes) -> None:
-    readers.importing("timm", content)
+@given(data=st.data())
+def test_whatever_an_imported_table_has_it_is_read_or_refused(source: str, data: st.DataObject) -> None:
+    """Nothing may be written outside of the given folder."""
+    name, table = TABLES[source]
+    with folder() as place:
+        path = place / "given" / name
+        path.parent.mkdir()
+        path.write_bytes(data.draw(broken(table)))
+        out = place / "out" / "records"
+        try:
+            written = import_(source, ImportOptions(files=(path,), **TOLD), out)
+            assert all(each.parent == out for each in written)
+            read_all(out)
+        finally:
+            assert {each.name for each in place.iterdir()} <= {"given", "out"}
+            assert {each.name for each in place.glob("out/*")} <= {"records"}
 
 
-@few
-@given(broken(DYNAMO))
-def test_tables_of_the_dynamo_benchmarks(content: bytes) -> None:
-    readers.importing("pytorch-dynamo", content)
-
-
-@few
-@given(changed(REPORT))
-def test_reports_of_optimum_benchmark(report: Any) -> None:
-    readers.importing("optimum-benchmark", json.dumps(report).encode())
-
-
-@few
-@given(changed(ENTRIES))
-@example([{**ENTRIES[0], "timestamp": 10**15}, ENTRIES[1]])
-@example([{**each, "dependencies": {"pytorch": "2.9"}} for each in ENTRIES])
-def test_entries_of_the_benchmark_database(entries: Any) -> None:
-    readers.importing("pytorch-oss-v3", json.dumps(entries).encode())
-
-
-@few
-@given(broken(json.dumps(ENTRIES).encode(), (DEEP,)))
-@example(b"[" * 100_000)
-@example(b"1" * 5000)
-def test_broken_json(content: bytes) -> None:
-    readers.importing("pytorch-oss-v3", content)
-    readers.importing("optimum-benchmark", content)
-
-
-@few
-@given(broken(exported("csv")))
-@example(exported("csv").replace(b"\n3,r,", b"\n3,../../r,"))
-def test_tables_of_records(content: bytes) -> None:
-    readers.importing("table", content)
-
-
-@few
-@given(changed(json.loads(exported("pytorch-oss-v3"))))
-def test_our_own_records_in_the_format_of_the_database(entries: Any) -> None:
-    readers.importing("pytorch-oss-v3", json.dumps(entries).encode())
-
-
-@pytest.mark.parametrize("source", TABLE_NAMES)
+@pytest.mark.parametrize("source", TABLES)
 def test_a_file_of_gigabytes_is_refused(source: str, tmp_path: Path) -> None:
-    path = tmp_path / TABLE_NAMES[source]
+    path = tmp_path / TABLES[source][0]
     with path.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
     with pytest.raises(AtlasError, match="larger than"):
         import_(source, ImportOptions(files=(path,), **TOLD), tmp_path / "out")
 
 
-@pytest.mark.parametrize("source", TABLE_NAMES)
+@pytest.mark.parametrize("source", TABLES)
 def test_what_has_no_end_is_no_file(source: str) -> None:
     with pytest.raises(AtlasError):
         import_(source, ImportOptions(files=(Path("/dev/zero"),), **TOLD), Path("out"))
 
 
-def test_parquet_that_unpacks_to_more_than_it_is_is_refused(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    path = tmp_path / "bomb.parquet"
-    with parquet.ParquetWriter(path, pa.schema([("run", pa.string())])) as writer:
-        rows = pa.table({"run": pa.array(["r"] * 100_000)})
-        for _ in range(11):
-            writer.write_table(rows)
-    assert path.stat().st_size < 50_000
-    with pytest.raises(AtlasError, match="would unpack"):
-        import_("table", ImportOptions(files=(path,)), tmp_path / "out")
-
-
 # ── Catalogs, glossary, pages ───────────────────────────────────────────────────────────────────────────────────────
+
+CATALOG = """\
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Plural-Forms: nplurals=1; plural=0;\\n"
+"X-Complete: yes\\n"
+
+#: docs/index.md
+msgid "A **page** of {{ x }}, see [here](a.md) and `code`."
+msgstr "{{ x }} 的**页面**，见[此处](a.md)和 `code`。"
+
+msgid "%(n)s row"
+msgid_plural "%(n)s rows"
+msgstr[0] "%(n)s 行"
+
+#, fuzzy
+#| msgid "old"
+msgid "new"
+msgstr "新"
+
+#~ msgid "gone"
+#~ msgstr "无"
+""".encode()
+MESSAGES = (
+    Message(None, "A **page** of {{ x }}, see [here](a.md) and `code`."),
+    Message(None, "%(n)s row", "%(n)s rows"),
+)
+
+
+def read_catalog(content: bytes) -> None:
+    with folder() as locales:
+        path = catalog_path("zh", locales)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+        language = load_language("zh", locales)
+        for message, plural in (("%(n)s row", "%(n)s rows"), ("new", "new")):
+            assert language.ngettext(message, plural, 3) % {"n": 3}
+        list(checks.check_catalog(pofile.parse(content, "zh"), MESSAGES, "zh", load_glossary(), "zh"))
+
+
+TRANSLATION = "{{ x }} 的**页面**，见[此处](a.md)和 `code`。".encode()
 
 PO_PIECES = (b'msgid "', b'msgstr "x"\n', b"msgstr[9] ", b"#~ ", b"#| ", b"#, fuzzy\n", b"\\n", b"n/0", b"nplurals=99;")
 
@@ -238,27 +289,64 @@ PO_PIECES = (b'msgid "', b'msgstr "x"\n', b"msgstr[9] ", b"#~ ", b"#| ", b"#, fu
 @example(b"#~" + b" " * 50_000 + b"x")
 @example(CATALOG.replace(b"msgstr[0]", b"msgstr[99999999999999]"))
 def test_whatever_a_catalog_says_it_is_read_or_refused(content: bytes) -> None:
-    readers.catalog(content)
+    read_catalog(content)
 
 
 @few
-@given(broken(readers.TRANSLATION, PO_PIECES).map(lambda text: text.decode(errors="replace")))
+@given(broken(TRANSLATION, PO_PIECES).map(lambda text: text.decode(errors="replace")))
 @example("`" * 600)
 @example("{{" + '""' * 60)
 @example("[" * 600)
 @example("<" * 600)
 def test_whatever_a_translation_says_it_is_checked(translation: str) -> None:
-    readers.translation(translation.encode())
+    for code in ("zh", "ar"):
+        list(check_translation(MESSAGES[0].id, translation, code, load_glossary()))
 
 
 @few
-@given(broken(readers.GLOSSARY_TEXT[:4000], (b"[[term]]\n", b"= 3\n", b"term = ['a']\n")))
+@given(broken((LOCALES / GLOSSARY).read_bytes()[:4000], (b"[[term]]\n", b"= 3\n", b"term = ['a']\n")))
 @example(b"term = ['a']\nkeep = []")
 @example(b"a = " + b"[" * 100_000)
 @example(b"\xff")
 def test_whatever_a_glossary_says_it_is_read_or_refused(content: bytes) -> None:
-    readers.glossary(content)
+    with folder() as locales:
+        (locales / GLOSSARY).write_bytes(content)
+        load_glossary(locales)
 
+
+PAGE = b"""---
+title: A page
+description: "About {{ atlas.devices | length }}"
+constants: ["95 %"]
+---
+
+# Title {#title}
+
+A paragraph with `code`, a [link](index.md){ .md-button } and {{ atlas.devices | length }}.
+
+- a list
+    - deeper
+
+| a | b |
+| --- | --- |
+{% for x in [1, 2] %}
+| {{ x }} | c |
+{% endfor %}
+
+!!! note "Title"
+    Text.
+
+=== "Tab"
+    Text.
+
+![An image](a.svg)
+
+```python
+code
+```
+
+<div>html</div>
+"""
 
 PAGE_PIECES = (
     *(
@@ -296,24 +384,14 @@ PAGE_PIECES = (
 @example(b"---\na: &a [x, x]\nb: &b [*a, *a]\n---\n# A {#a}\n")
 @example(b"# A {#a}\n\n{{" + b'""' * 60)
 @example(b"# A {#a}\n\n" + b"{{" * 3000)
+@example(b"# A {#a}\n\n{{ ('x' * 99999999) | length }}")
 def test_whatever_a_page_says_it_is_rendered_or_refused(content: bytes) -> None:
-    readers.page(content)
-
-
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        ("torch", -5),
-        ("sources.graphs", "x" * 200_000),
-        ("sources.graphs", "a\x1b[31m"),
-        ("device_name", "a\u202eb"),
-    ],
-)
-def test_a_document_with_an_impossible_value_is_refused(place: str, value: Any, tmp_path: Path) -> None:
-    path = tmp_path / "output.json"
-    path.write_text(json.dumps(with_(place, value, json.loads(readers.OUTPUT))))
-    with pytest.raises(AtlasError, match="not a capture"):
-        examples.read(path)
+    with folder() as docs:
+        (docs / "index.md").write_bytes(content)
+        source = parse_page("index.md", content.decode(errors="replace"), "docs/index.md")
+        list(checks.check_pages([source]))
+        language = load_language("en")
+        assert all(isinstance(made.content, str) for made in render_pages(language, figures(language), docs))
 
 
 @pytest.mark.parametrize("text", ["- " * 900 + "x", "[" * 5000, " " * 200 + "- x", "a\x1bb", "a\0b", "a\U000e0041b"])
@@ -325,7 +403,7 @@ def test_a_page_that_no_parser_can_take_is_refused(text: str) -> None:
 
 
 @few
-@given(broken(readers.LANGUAGES_TEXT, (b"'..'", b"[[languages]]", b"languages = 3\n")))
+@given(broken((LOCALES / LIST).read_bytes(), (b"'..'", b"[[languages]]", b"languages = 3\n")))
 @example(b"")
 @example(b"languages = []")
 @example(b'languages = ["zh", "en"]')
@@ -333,7 +411,9 @@ def test_a_page_that_no_parser_can_take_is_refused(text: str) -> None:
 @example(b'languages = ["en", "../.."]')
 @example(b"languages = " + b"[" * 100_000)
 def test_whatever_a_list_of_languages_says_it_is_read_or_refused(content: bytes) -> None:
-    readers.languages(content)
+    with folder() as locales:
+        (locales / LIST).write_bytes(content)
+        assert listed(locales)[0] == "en"
 
 
 @pytest.mark.parametrize("module", ["mkdocs build", "generator status"])
@@ -350,17 +430,28 @@ def test_a_list_of_languages_that_is_none_is_told_without_a_traceback(module: st
     assert "Traceback" not in done.stderr
 
 
+_TAGGED = re.compile(r"(?m)^(?:site_url|watch:).*\n(?:  .*\n)*")
+SETTINGS: dict[str, Any] = yaml.safe_load(_TAGGED.sub("", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+"""The settings without what reads the environment or folders that are not there."""
+
+
 @few
-@given(changed(readers.SETTINGS))
-@example({**readers.SETTINGS, "theme": {"name": "material"}})
-@example({**readers.SETTINGS, "theme": {"name": "mkdocs"}})
-@example({**readers.SETTINGS, "plugins": []})
-@example({**readers.SETTINGS, "markdown_extensions": None})
-@example({**readers.SETTINGS, "plugins": ["search", {PLUGIN: {"languages": 3}}]})
-@example({**readers.SETTINGS, "plugins": ["search", {PLUGIN: {"languages": ["zh"]}}]})
-@example({key: value for key, value in readers.SETTINGS.items() if key != "site_description"})
+@given(changed(SETTINGS))
+@example({**SETTINGS, "theme": {"name": "material"}})
+@example({**SETTINGS, "theme": {"name": "mkdocs"}})
+@example({**SETTINGS, "plugins": []})
+@example({**SETTINGS, "markdown_extensions": None})
+@example({**SETTINGS, "plugins": ["search", {PLUGIN: {"languages": 3}}]})
+@example({**SETTINGS, "plugins": ["search", {PLUGIN: {"languages": ["zh"]}}]})
+@example({key: value for key, value in SETTINGS.items() if key != "site_description"})
 def test_whatever_the_settings_say_they_are_taken_or_refused(document: Any) -> None:
-    readers.settings(json.dumps(document).encode())  # which is YAML
+    with folder() as project:
+        (project / "docs" / "theme").mkdir(parents=True)
+        (project / "mkdocs.yml").write_text(json.dumps(document))  # which is YAML
+        config = load_separate_config(str(project / "mkdocs.yml"))
+        material.apply_language(config, load_language("zh"))
+        if PLUGIN in config.plugins:
+            assert config.plugins[PLUGIN].languages
 
 
 @pytest.mark.parametrize("code", ["../../outside", "/etc", "zh/../..", "zh\0", "CON", "", ".", "x" * 300, "zh_CN/.."])

@@ -118,7 +118,6 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["rnu"], ["rnu", "--help"]),
         ([], ["COMMAND"]),
         (["import", "huggingface-2024"], ["huggingface-2023"]),
-        (["run", "--by", "two\nlines"], ["--by", "is not a valid name"]),
         (["check", "nowhere.jsonl"], ["nowhere.jsonl", "no such file"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -159,16 +158,6 @@ def test_a_run_measures_reports_and_is_not_repeated(tmp_path: Path, capsys: pyte
     assert path.read_bytes() == content
     assert bench(*arguments, "--fresh") == 0
     assert len(list((tmp_path / "out").glob("*.jsonl"))) == 2
-
-
-@pytest.mark.usefixtures("stub")
-def test_a_record_names_its_contributor_only_where_they_want_to_be_named(tmp_path: Path) -> None:
-    for name, options in (("unnamed", []), ("named", ["--by", "Ann 安"])):
-        assert bench("run", "--model", "ViT", "--processes", "1", "--out", str(tmp_path / name), *options) == 0
-    found = {path.parent.name: next(iter(read(path))) for path in tmp_path.glob("*named/*.jsonl")}
-    assert (found["unnamed"].contributor, found["named"].contributor) == (None, "Ann 安")
-    assert found["named"].plan == found["unnamed"].plan
-    assert "Ann" not in str(found["named"].command)
 
 
 @pytest.mark.usefixtures("stub")

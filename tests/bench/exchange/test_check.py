@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
@@ -14,14 +15,7 @@ from stub_worker import measurement
 from test_sweep import plan, record
 
 from bench.errors import AtlasError
-from bench.exchange import texts
 from bench.exchange.check import Problem, check as check_beside
-from bench.exchange.source_files import ImportOptions
-from bench.exchange.transfer import import_
-from bench.plans.checkpoints import LocalCheckpoint
-from bench.plans.messages import Recipe
-from bench.plans.plan import make_plan
-from bench.plans.profiles import PRECISIONS, PROFILES, Profile
 from bench.records.record import (
     RESULTS,
     Accuracy,
@@ -135,10 +129,10 @@ FAULTS = {
 def test_all_faults_are_listed_with_line_field_and_remedy(tmp_path: Path) -> None:
     path = written(tmp_path, good(), *FAULTS.values())
     findings = check([path])
-    assert [(finding.where, finding.field) for finding in findings] == [
-        (f"{path}:{number}", field) for number, field in enumerate(FAULTS, start=2)
-    ]
-    assert all(finding.remedy for finding in findings)
+    for finding, (number, field) in zip(findings, enumerate(FAULTS, start=2), strict=True):
+        assert finding.where == f"{path}:{number}"
+        assert field == finding.field or f"$.{field}" in finding.what
+        assert finding.remedy
 
 
 def test_milliseconds_and_seconds_mixed_up_are_found(tmp_path: Path) -> None:
@@ -224,9 +218,6 @@ def test_what_the_atlas_has_already_is_refused(tmp_path: Path) -> None:
     (finding,) = check([again], atlas)
     assert (finding.where, finding.field) == (f"{again}:1", "cell")
     assert f"{atlas / 'r.jsonl'}:1" in finding.what
-    same_run = written(tmp_path / "other", good(process=3))
-    (finding,) = check([same_run], atlas)
-    assert (finding.field, "is already the name of the run in" in finding.what) == ("run", True)
 
 
 def test_published_figures_of_one_source_are_there_once(tmp_path: Path) -> None:
@@ -235,17 +226,6 @@ def test_published_figures_of_one_source_are_there_once(tmp_path: Path) -> None:
     copied = written(tmp_path, msgspec.structs.replace(first, run="copy"), name="copy")
     (finding,) = check([copied], RESULTS)
     assert "bench/results/published/huggingface-2023.jsonl:1" in finding.what
-
-
-def test_a_record_far_from_those_of_its_model_is_refused(tmp_path: Path) -> None:
-    written(tmp_path / "atlas", good(), good(process=1))
-    slow = msgspec.structs.replace(
-        FOUND, eager=Variant(rounds_ms=((90_000.0,),) * 8), compiled=Variant(rounds_ms=((80_000.0,),) * 8)
-    )
-    path = written(tmp_path, good(run="mine", measurement=slow), name="mine")
-    findings = check([path], tmp_path / "atlas")
-    assert [finding.field for finding in findings] == ["measurement.eager", "measurement.compiled"]
-    assert all("times the latency in other records of ViT" in finding.what for finding in findings)
 
 
 @pytest.mark.parametrize(
@@ -264,26 +244,19 @@ def test_tf32_is_for_float32_on_cuda(tmp_path: Path, changes: dict[str, Any], is
 
 
 ENVIRONMENT = good().environment
-UUID = "GPU-3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 
 
 @pytest.mark.parametrize(
     ("record", "field", "words"),
     [
-        (good(status=Status.CRASH, reason="no /home/ann/models/x.bin"), "reason", "/home/ann/models/"),
-        (good(status=Status.OOM, reason=f"out of memory on {UUID}"), "reason", UUID),
+        (good(status=Status.CRASH, reason="no /home/ann/models/x.bin"), "reason", "/home/ann/models/x.bin"),
         (good(status=Status.OOM, reason="from 192.168.17.4 came nothing"), "reason", "192.168.17.4"),
-        (good(status=Status.OOM, reason="rank 0 on gpu-7.cluster.internal"), "reason", "gpu-7.cluster.internal"),
+        (good(status=Status.OOM, reason="token hf_AbCdEfGhIjKlMnOp"), "reason", "hf_AbCdEfGhIjKlMnOp"),
         (good(command="python -m bench run --checkpoint /data/ann/vit"), "command", "/data/ann/vit"),
         (
-            good(environment=msgspec.structs.replace(ENVIRONMENT, device_name="T4, serial number: 1560221000331")),
-            "environment.device_name",
-            "serial number: 1560221000331",
-        ),
-        (
             good(environment=msgspec.structs.replace(ENVIRONMENT, settings={"LD_PRELOAD": "/opt/ann/lib/x.so"})),
-            "environment.settings.LD_PRELOAD",
-            "/opt/ann/lib/",
+            "environment",
+            "/opt/ann/lib/x.so",
         ),
         (
             good(
@@ -291,89 +264,59 @@ UUID = "GPU-3f2504e0-4f89-41d3-9a0c-0305e82c3301"
                     FOUND, graphs=Graphs(graphs=2, breaks=(GraphBreak(reason="x", location="/home/ann/m.py:3"),))
                 )
             ),
-            "measurement.graphs.breaks.location",
-            "/home/ann/",
+            "measurement",
+            "/home/ann/m.py",
         ),
     ],
 )
 def test_what_tells_one_machine_from_others_is_found(tmp_path: Path, record: Record, field: str, words: str) -> None:
-    (finding,) = check([written(tmp_path, record)])
-    assert finding.field == field
+    path = written(tmp_path, record)
+    (finding,) = check([path])
+    assert (finding.where, finding.field) == (f"{path}:1", field)
     assert repr(words) in finding.what
     assert words not in finding.remedy
 
 
-def test_versions_hub_ids_and_what_a_contributor_says_are_no_identity(tmp_path: Path) -> None:
+def test_versions_and_hub_ids_are_no_identity(tmp_path: Path) -> None:
     environment = Environment(
-        device_name="NVIDIA T4", torch="2.13.0+cu130", driver="32.0.15.60", accelerator="CUDA 13.0.1.2"
+        device_name="NVIDIA T4", torch="2.13.0+cu130", driver="580.95.05", accelerator="CUDA 13.0"
     )
     record = good(
         environment=environment,
-        contributor="Ann of example.org",
         cell=msgspec.structs.replace(CELL, model="resnet-18", checkpoint="microsoft/resnet-18"),
         command="python -m bench run --checkpoint microsoft/resnet-18 --task image-classification",
     )
     assert check([written(tmp_path, record)]) == []
 
 
-LOCALLY = LocalCheckpoint(directory="/home/ann/x", name="my vit", digest="ab" * 32, model_type="vit", has_weights=True)
+@pytest.mark.parametrize("name", ["NVIDIA Ｈ100", "NVIDIA Н100", "NVIDIA H100®"])
+def test_a_device_has_a_name_in_ascii(tmp_path: Path, name: str) -> None:
+    environment = msgspec.structs.replace(ENVIRONMENT, device_name=name)
+    (finding,) = check([written(tmp_path, good(environment=environment))])
+    assert finding.field == "environment.device_name"
+    assert ascii(name) in finding.what
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=list(PROFILES))
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        Recipe(task="image-classification", model="ViT"),
-        Recipe(task="object-detection", model="DETR", shrunken=True, weights="pretrained"),
-        Recipe(task="image-classification", checkpoint="org/vit-x"),
-        Recipe(task="image-classification", checkpoint=LOCALLY),
-    ],
-)
-def test_every_command_that_a_plan_prints_is_sound(profile: Profile, recipe: Recipe) -> None:
-    for dynamic in (None, True, False):
-        made = msgspec.structs.replace(profile, dynamic=dynamic, allow_busy=bool(dynamic), dtypes=tuple(PRECISIONS))
-        for planned in make_plan(made, [recipe], "cuda").planned:
-            measured = msgspec.structs.replace(record(planned), profile=profile.name)
-            assert list(texts.faults(measured)) == []
+@pytest.mark.parametrize("name", ["Vi\u200bT", "\u202eTiV", "Vi\u00adT", "ViT\u3164"])
+def test_a_model_has_a_name_without_invisible_or_direction_characters(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path, good(cell=msgspec.structs.replace(LOCAL, model=name)))
+    (finding,) = check([path])
+    assert finding.where == f"{path}:1"
+    assert "$.cell.model" in finding.what
+    assert finding.remedy
 
 
-@pytest.mark.parametrize("name", ["", " ", "two\nlines", "x" * 81])
-def test_a_contributor_is_a_name_of_one_line(tmp_path: Path, name: str) -> None:
-    (finding,) = check([written(tmp_path, good(contributor=name))])
-    assert "contributor" in finding.field + finding.what
+def test_a_model_in_a_folder_with_a_japanese_name_is_sound(tmp_path: Path) -> None:
+    cell = msgspec.structs.replace(LOCAL, model="モデル", checkpoint="モデル")
+    assert check([written(tmp_path, good(cell=cell))]) == []
 
 
-# ── Sealed ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("change", ["changed", "removed", "added", "gone", "new", "stranger", "no seals"])
-def test_published_figures_are_as_they_were_imported(tmp_path: Path, change: str) -> None:
-    folder = tmp_path / "published"
-    import_("huggingface-2023", ImportOptions(), folder)
-    assert check([tmp_path], tmp_path) == []
-    path, seal = folder / "huggingface-2023.jsonl", folder / "seals.toml"
-    lines = path.read_bytes().splitlines(keepends=True)
-    match change:
-        case "changed":
-            path.write_bytes(b"".join(lines).replace(b'"published_mean_ms":', b'"published_mean_ms":1', 1))
-        case "removed":
-            path.write_bytes(b"".join(lines[:-1]))
-        case "added":
-            path.write_bytes(b"".join([*lines, lines[0].replace(b'"batch_size":1,', b'"batch_size":2,')]))
-        case "gone":
-            path.unlink()
-            (folder / "other.jsonl").write_bytes(b"")
-        case "new":
-            (folder / "other.jsonl").write_bytes(b"")
-        case "stranger":
-            (folder / "notes.txt").write_bytes(b"garbage")
-        case "no seals":
-            seal.unlink()
-    said = {problem.what for problem in check([tmp_path], tmp_path)}
-    expected = {
-        "gone": "is missing",
-        "new": "has no seal",
-        "no seals": "has no seal",
-        "stranger": "is neither a run file",
-    }
-    assert any(expected.get(change, "has changed since it was imported") in what for what in said)
+@pytest.mark.parametrize(("field", "value"), [("batch_size", 2**24 + 1), ("batch_size", -1), ("input_size", [0, 224])])
+def test_a_number_out_of_its_range_is_refused(tmp_path: Path, field: str, value: Any) -> None:
+    line = json.loads(encode(good()))
+    line["cell"][field] = value
+    path = tmp_path / "r.jsonl"
+    path.write_text(f"{json.dumps(line)}\n")
+    (finding,) = check([path])
+    assert finding.where == f"{path}:1"
+    assert f"$.cell.{field}" in finding.what

@@ -17,7 +17,6 @@ from bench.measuring.interference import (
     RoundWatch,
     look,
 )
-from bench.records.wording import THROTTLE_REASONS
 
 
 def readings(*rounds: tuple[float, float, float]) -> Iterator[CpuReading]:
@@ -70,7 +69,3 @@ def test_a_program_that_really_computes_is_seen() -> None:
         busy.kill()
     assert alone.at < before.at
     assert after.busy - before.busy - (after.own - before.own) > 0.4
-
-
-def test_records_may_hold_each_disturbance() -> None:
-    assert {*interference.throttle_reasons(~0), interference.PROGRAMS} == set(THROTTLE_REASONS)

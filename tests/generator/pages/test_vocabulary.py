@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from io import StringIO
@@ -14,7 +13,6 @@ from typing import Any
 
 import jinja2
 import markdown
-import msgspec
 import pytest
 from atlas_data import KEEPING, ON_CPU, PUBLISHED, measured, measurement, mixed as mixed_records, telling, write
 from conftest import ROOT
@@ -269,13 +267,6 @@ def test_tables_have_captions_header_cells_and_no_blank_lines(mixed: Pages) -> N
             assert len(row) == len(head), call
             for (_, attributes, _), (_, above, _) in zip(row[1:], head[1:], strict=True):
                 assert ("number" in (attributes.get("class") or "")) == ("number" in (above.get("class") or "")), call
-
-
-def test_the_list_of_runs_says_who_signed(tmp_path: Path) -> None:
-    by_ann = msgspec.structs.replace(measured(run="signed"), contributor="ann")
-    results = replace(load(write(tmp_path, [by_ann])), signers={"signed": ["ann"]})
-    (head, (*_, brought, signed)), *_ = Tables(Pages(results).render("{{ runs_table() }}")).tables
-    assert (head[-1][2], brought[2], signed[2]) == ("Signed by", "ann", "ann")
 
 
 def test_failures_are_words_with_an_explanation(published: Pages) -> None:

@@ -74,7 +74,6 @@ export const makeDetails = (texts, load, folder) => {
         ["dtype", shown(row, "dtype")],
         ["date", date(row)],
         ["run", element("code", {}, row.run)],
-        ["contributor", shown(row, "contributor")],
         ["verdict", row.verdict && names.verdict[row.verdict]],
         ["why", texts.why[row.id]],
         ["reason", row.reason && element("code", { lang: "en" }, row.reason)],
