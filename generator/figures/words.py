@@ -663,7 +663,6 @@ class Words:
             ),
             "date-is-that-of-the-torch-release": gettext("the date is the release date of PyTorch"),
             "arms-measured-apart": gettext("eager and compiled were measured one after the other"),
-            "calls-not-kept": gettext("the times of individual calls are not kept"),
             "device-as-the-file-is-named": gettext("the name of the device comes from the name of the file"),
         }
 

@@ -219,6 +219,6 @@ def test_flags_are_told_in_words_and_none_is_forgotten() -> None:
 
 def test_a_flag_that_nobody_knows_stands_for_itself_and_is_no_markup() -> None:
     words = Words(load_language("en"), html=True)
-    told = words.finding(Anomaly("flag", (0,), {"flag": "calls-not-kept"}), [{}])
-    assert told == "The importer marked 1 row: the times of individual calls are not kept."
+    told = words.finding(Anomaly("flag", (0,), {"flag": "compile-mode-not-stated"}), [{}])
+    assert told == "The importer marked 1 row: the compile mode is not stated."
     assert "&lt;i&gt;" in words.finding(Anomaly("complaint", (0,), {"check": "<i>"}), [{}])

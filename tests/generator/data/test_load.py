@@ -339,9 +339,9 @@ def test_a_run_in_two_files_is_named(tmp_path: Path) -> None:
 )
 def test_a_latency_that_cannot_be_is_named(tmp_path: Path, variant: Variant, field: str) -> None:
     write(tmp_path, [measured(figures=Measurement(eager=variant))])
-    with pytest.raises(AtlasError, match="not a positive number") as raised:
+    with pytest.raises(AtlasError, match=rf"Expected `float` >= .*\$\.measurement\.{field}") as raised:
         load(tmp_path)
-    assert raised.value.where == f"{tmp_path / 'run-1.jsonl'}:1: $.measurement.{field}"
+    assert raised.value.where == f"{tmp_path / 'run-1.jsonl'}:1"
 
 
 def test_a_line_that_is_still_being_written_is_passed_over(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_rows_that_are_not_chosen_change_nothing_of_those_that_are(tmp_path: Pat
 
 def test_a_doubt_about_a_row_belongs_to_what_it_holds(tmp_path: Path) -> None:
     """The row stays as it was: what doubts it may be the rows of other devices."""
-    folder = write(tmp_path, [measured(device_name="Testbed", figures=measurement(10, 4))])
+    folder = write(tmp_path, [measured(device_name="Testbed", figures=measurement(10, 1))])
     doubted, trusted = load(folder), load(folder)
     assert doubted.doubts
     vars(trusted).update(problems=(), doubts={})
