@@ -35,31 +35,29 @@ def check(
     """
     machine = preflight(executor, device, [recipe], profile)
 
-    def ask(what: str, request: Job | CheckSelf) -> Answer:
+    def ask(what: str, request: Job | CheckSelf, cache: Path) -> Answer:
         tell(f"{what} …")
-        job = request if isinstance(request, Job) else request.job
-        variables = variables_of([recipe], keep_memory=profile.keep_memory) | caches_below(Path(job.cache))
+        variables = variables_of([recipe], keep_memory=profile.keep_memory) | caches_below(cache)
         ended = executor.run(request, variables=variables, timeout_s=profile.timeout_s, on_phase=lambda _: None)
         return answer_of(ended, f"{what}: the process ended early")
 
+    def job_in(mode: str) -> Job:
+        changed = msgspec.structs.replace(profile, compile_modes=(mode,))
+        [planned] = make_plan(changed, [recipe], machine.device).planned
+        return Job(cell=planned.cell, recipe=recipe, sampling=profile.sampling)
+
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-
-        def job_in(mode: str) -> Job:
-            changed = msgspec.structs.replace(profile, compile_modes=(mode,))
-            [planned] = make_plan(changed, [recipe], machine.device).planned
-            return Job(cell=planned.cell, recipe=recipe, sampling=profile.sampling, cache=str(Path(folder, mode)))
-
-        job = job_in("default")
-        cold, graphs = _measured(ask("cold cache", job)), _cached_graphs(job)
-        warm = _measured(ask("warm cache", msgspec.structs.replace(job, warm=True)))
-        caches = _caches(cold, warm, _cached_graphs(job) - graphs)
+        job, cache = job_in("default"), Path(folder, "default")
+        cold, graphs = _measured(ask("cold cache", job, cache)), _cached_graphs(cache)
+        warm = _measured(ask("warm cache", msgspec.structs.replace(job, warm=True), cache))
+        caches = _caches(cold, warm, _cached_graphs(cache) - graphs)
         replays = Check(name="replays", has_passed=None)
         if machine.device == "cuda":
-            found = _measured(ask("CUDA graphs", job_in("reduce-overhead"))).graphs
+            found = _measured(ask("CUDA graphs", job_in("reduce-overhead"), Path(folder, "graphs"))).graphs
             count = found.replays if found else None
             replays = Check(name="replays", has_passed=bool(count), figure=count)
         twins = [
-            ask(f"eager against eager, process {number + 1}", CheckSelf(job=job, beside_others=number == 0))
+            ask(f"eager against eager, process {number + 1}", CheckSelf(job=job, beside_others=number == 0), cache)
             for number in range(profile.processes)
         ]
     sampled = [each for each in twins if isinstance(each, SelfChecked)]
@@ -88,8 +86,8 @@ def _eager_against_eager(sampled: Sequence[SelfChecked]) -> Check:
     return Check(name="eager_against_eager", has_passed=has_passed, figure=found.value, low=low, high=high)
 
 
-def _cached_graphs(job: Job) -> set[Path]:
-    return set(Path(job.cache, "inductor", "fxgraph").glob("*/*/*"))
+def _cached_graphs(cache: Path) -> set[Path]:
+    return set(Path(cache, "inductor", "fxgraph").glob("*/*/*"))
 
 
 def _caches(cold: Measurement, warm: Measurement, compiled: set[Path]) -> Check:
