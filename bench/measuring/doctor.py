@@ -450,7 +450,9 @@ def _gpu(nvml: Any, device: _Device, *, is_alone: bool) -> Gpu:
     bits = attempt(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device.gpu))
     milliwatts = (nvml.nvmlDeviceGetPowerManagementLimit, nvml.nvmlDeviceGetPowerManagementDefaultLimit)
     limit, usual = (attempt(partial(ask, device.gpu)) for ask in milliwatts)
-    processes = attempt(lambda: len(nvml.nvmlDeviceGetComputeRunningProcesses(device.handle)))
+    processes = attempt(
+        lambda: sum(each.pid != os.getpid() for each in nvml.nvmlDeviceGetComputeRunningProcesses(device.handle))
+    )
     hidden = _hidden(device, processes)
     return Gpu(
         name=name if is_alone else f"{name} (GPU {device.index})",
