@@ -10,7 +10,6 @@ RAY_ADDRESS, else one that runs on this machine, else starts one.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import os
 import shutil
@@ -36,7 +35,7 @@ from bench.running.executors import ROOT, LocalProcesses, WorkerExit
 from bench.running.preflight import preflight
 from bench.running.progress import describe
 from bench.running.resume import RunFile, kind
-from bench.running.sweep import Reporter, cache_of, is_filled, measure, skipped, writing
+from bench.running.sweep import Reporter, measure, skipped, writing
 
 
 class RayCluster:
@@ -73,10 +72,9 @@ class RayCluster:
     def preflight(self, recipes: Sequence[Recipe], profile: Profile) -> Machine:
         """Return the machine of one of the nodes. Raises `AtlasError` for what cannot be measured there."""
         try:
-            machine = self._ray.get(self._survey.remote(self._device, tuple(recipes), profile))
+            machine: Machine = self._ray.get(self._survey.remote(self._device, tuple(recipes), profile))
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
-        assert isinstance(machine, Machine)
         return machine
 
     def run(
@@ -138,7 +136,7 @@ _preflight = cache(lambda _visible, *given: preflight(LocalProcesses(), *given))
 
 
 def _measure(step: Step, profile: Profile, run: str, device: str) -> tuple[Machine, list[Complaint], WorkerExit]:
-    """Run one process of a cell. It starts warm if the cell has a compile cache on this device already."""
+    """Run one process of a cell. A later one starts warm if one has filled the cell's compile cache on this device."""
     import ray  # noqa: PLC0415 - as above
 
     machine, context = _survey(device, (), profile), ray.get_runtime_context()
@@ -146,7 +144,6 @@ def _measure(step: Step, profile: Profile, run: str, device: str) -> tuple[Machi
     caches = Path(tempfile.gettempdir(), f"compile-atlas-{os.getuid()}", place, run)
     for other in {*caches.parent.glob("*")} - {caches}:  # of earlier runs, since nothing else uses this device
         shutil.rmtree(other, ignore_errors=True)
-    step = dataclasses.replace(step, is_first=not is_filled(cache_of(step.planned.cell, caches)))
     complaints = examine(look(caches))
     ended = measure(step, profile, caches, LocalProcesses(), timeout_s=profile.timeout_s, on_phase=lambda _: None)
     return machine, complaints, ended

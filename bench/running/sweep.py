@@ -185,7 +185,7 @@ def remaining(plan: Plan, run_file: RunFile, records: Sequence[Record], forgotte
     caches, begun, steps = _cache(run_file), set[Cell](), []
     for step in pending(plan, records, forgotten=forgotten):
         cell = step.planned.cell
-        compiles = step.is_first or (cell not in begun and not is_filled(cache_of(cell, caches)))
+        compiles = step.is_first or (cell not in begun and not _is_filled(_cache_of(cell, caches)))
         begun.add(cell)
         steps.append(dataclasses.replace(step, is_first=compiles))
     return steps
@@ -244,12 +244,12 @@ def _cache(run_file: RunFile) -> Path:
     return CACHE / f"{run_file.name}_{place}"
 
 
-def cache_of(cell: Cell, caches: Path) -> Path:
+def _cache_of(cell: Cell, caches: Path) -> Path:
     """Return the folder of the compile cache of a cell, which is another after each boot: a power cut may damage it."""
     return caches / hashlib.sha256(msgspec.json.encode((cell, boot()))).hexdigest()[:12]
 
 
-def is_filled(cache: Path) -> bool:
+def _is_filled(cache: Path) -> bool:
     """Return whether a process has compiled with this cache and has not been stopped meanwhile."""
     return (cache / "filled").exists()
 
@@ -290,8 +290,8 @@ def measure(
     peaks: Peaks | None = None,
 ) -> WorkerExit:
     """Run one process. The compile cache of its cell is below `caches`, which belongs to the run and this machine."""
-    cache = cache_of(step.planned.cell, caches)
-    warm = not step.is_first and is_filled(cache)
+    cache = _cache_of(step.planned.cell, caches)
+    warm = not step.is_first and _is_filled(cache)
     if not warm:
         shutil.rmtree(cache, ignore_errors=True)
     try:
