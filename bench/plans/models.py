@@ -35,7 +35,6 @@ class ModelSpec:
     processor_class: str
     parameters: int
     input_size: tuple[int, int]  # height and width in pixels
-    flop: int  # floating-point operations for one image, as counted in an eager run; 0 if unknown
     config: Mapping[str, Any] = field(default_factory=dict)
     processor: Mapping[str, Any] = field(default_factory=dict)
     shrunken: Mapping[str, Any] = field(default_factory=dict)
@@ -50,7 +49,6 @@ class ModelSpec:
             config={**self.config, **self.shrunken},
             processor={**self.processor, **self.shrunken_processor},
             input_size=(64, 64),
-            flop=0,
         )
 
 
@@ -87,7 +85,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="ViTImageProcessorPil",
         parameters=86_567_656,
         input_size=(224, 224),
-        flop=35_127_656_448,
         config={"num_labels": 1000},
         shrunken={**_SMALL_TRANSFORMER, "image_size": 64},
     ),
@@ -99,7 +96,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="BeitImageProcessorPil",
         parameters=102_557_713,
         input_size=(224, 224),
-        flop=35_159_668_224,
         config={"use_relative_position_bias": True, "num_labels": 21_841},
         shrunken={**_SMALL_TRANSFORMER, "image_size": 64, "num_labels": 10},
         shrunken_processor={"size": {"height": 64, "width": 64}, "crop_size": {"height": 64, "width": 64}},
@@ -112,7 +108,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="ConvNextImageProcessorPil",
         parameters=197_767_336,
         input_size=(224, 224),
-        flop=68_722_867_200,
         config={"depths": (3, 3, 27, 3), "hidden_sizes": (192, 384, 768, 1536), "num_labels": 1000},
         processor={"size": {"shortest_edge": 224}, "crop_pct": 0.875},
         shrunken={"depths": (1, 1, 1, 1), "hidden_sizes": (16, 32, 64, 128)},
@@ -126,7 +121,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="ConvNextImageProcessorPil",
         parameters=25_557_032,
         input_size=(224, 224),
-        flop=8_178_368_512,
         config={"num_labels": 1000},
         processor={"size": {"shortest_edge": 224}, "crop_pct": 0.875},
         shrunken={"depths": (1, 1, 1, 1), "embedding_size": 16, "hidden_sizes": (16, 32, 64, 128)},
@@ -140,7 +134,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="SegformerImageProcessorPil",
         parameters=3_752_694,
         input_size=(512, 512),
-        flop=16_775_643_136,
         config={"num_labels": 150},
         shrunken={"depths": (1, 1, 1, 1), "hidden_sizes": (16, 32, 40, 64), "decoder_hidden_size": 32},
     ),
@@ -152,7 +145,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="Mask2FormerImageProcessorPil",
         parameters=47_436_800,
         input_size=(384, 384),
-        flop=79_158_899_200,
         config={
             "backbone_config": _swin(embed_dim=96, depths=(2, 2, 6, 2), num_heads=(3, 6, 12, 24), window_size=7),
             "num_labels": 133,
@@ -177,7 +169,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="MaskFormerImageProcessorPil",
         parameters=101_831_439,
         input_size=(640, 864),
-        flop=497_084_659_712,
         config={
             "backbone_config": _swin(
                 image_size=384, embed_dim=128, depths=(2, 2, 18, 2), num_heads=(4, 8, 16, 32), window_size=12
@@ -201,7 +192,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="MobileNetV2ImageProcessorPil",
         parameters=2_525_717,
         input_size=(513, 513),
-        flop=21_112_827_264,
         config={"image_size": 513, "output_stride": 8, "num_labels": 21},
         processor={"size": {"shortest_edge": 545}, "crop_size": {"height": 513, "width": 513}},
         shrunken={"image_size": 64, "depth_multiplier": 0.25},
@@ -215,7 +205,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="OwlViTImageProcessorPil",
         parameters=153_231_879,
         input_size=(768, 768),
-        flop=117_254_363_136,
         shrunken={
             "text_config": _SMALL_TRANSFORMER,
             "vision_config": {**_SMALL_TRANSFORMER, "image_size": 64},
@@ -231,7 +220,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="DetrImageProcessorPil",
         parameters=41_524_768,
         input_size=(800, 1066),
-        flop=162_334_464_000,
         config={"use_timm_backbone": False, "backbone_config": _resnet(3, 4, 6, 3), "num_labels": 91},
         shrunken=_SMALL_DETR,
     ),
@@ -243,7 +231,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="DetrImageProcessorPil",
         parameters=60_464_672,
         input_size=(800, 1066),
-        flop=289_231_820_800,
         config={"use_timm_backbone": False, "backbone_config": _resnet(3, 4, 23, 3), "num_labels": 91},
         shrunken=_SMALL_DETR,
     ),
@@ -255,7 +242,6 @@ MODELS: tuple[ModelSpec, ...] = (
         processor_class="ConditionalDetrImageProcessorPil",
         parameters=43_418_401,
         input_size=(800, 1066),
-        flop=170_024_652_800,
         config={"use_timm_backbone": False, "backbone_config": _resnet(3, 4, 6, 3), "num_labels": 91},
         shrunken=_SMALL_DETR,
     ),
@@ -263,14 +249,6 @@ MODELS: tuple[ModelSpec, ...] = (
 
 BY_LABEL: Mapping[str, ModelSpec] = {spec.label: spec for spec in MODELS}
 BY_CHECKPOINT: Mapping[str, ModelSpec] = {spec.checkpoint: spec for spec in MODELS}
-
-
-def flop_of_image(label: str, checkpoint: str, input_size: tuple[int, int] | None) -> float | None:
-    """Return the floating-point operations for one image, from this table; None for any other model or size."""
-    spec = BY_LABEL.get(label)
-    if spec is None or (spec.checkpoint, spec.input_size) != (checkpoint, input_size or spec.input_size):
-        return None
-    return spec.flop
 
 
 def find(name: str) -> ModelSpec:

@@ -92,14 +92,6 @@ CEILINGS: Mapping[str, Ceiling] = {
 }
 """Ceilings by a part of the device name. Other devices are held against what they measured of themselves."""
 
-PER_CORE = Ceiling(8e12, 1e12, 0.5e12)
-"""More than any core of a CPU does: 2,048 operations a cycle of AMX in the lower-precision types at 4 GHz. In float32,
-64 operations of AVX-512 at 6 GHz are 0.4 TFLOP/s; the limit is far above, because it must refuse no honest record. The
-last is more than the memory of a socket moves."""
-
-APPLE_CPU = Ceiling(4e12, 4e12, 0.8e12)
-"""The same for CPUs of Apple, whose cores share a unit for products."""
-
 
 def variants(record: Record) -> Iterator[tuple[str, Variant, int]]:
     """Yield the variants that have a latency: name, variant and batch size."""
@@ -152,31 +144,18 @@ def _faster_than_possible(record: Record, name: str, latency_ms: float, batch_si
             yield f"measurement.{name}", f"{what} ({limit:.3g} {unit})", _CHECK_UNIT
 
 
-def ceiling_of(device: str, name: str, cores: float | None) -> Ceiling | None:
-    """Return the ceiling of a device of this type and name, or None if it is not known. A CPU's goes by its cores."""
-    if device == "cpu":
-        if not cores:
-            return None
-        core = APPLE_CPU if name.startswith("Apple") else PER_CORE
-        return Ceiling(core.half_flop_s * cores, core.single_flop_s * cores, core.memory_bytes_s)
-    words = f" {name.replace('-', ' ').replace('_', ' ')} "
-    return next((each for product, each in CEILINGS.items() if f" {product} " in words), None)
-
-
 def ceiling(record: Record) -> tuple[float, float, str]:
-    """Return the largest FLOP/s and bytes/s of the device (0 if unknown), and their origin in words.
-
-    Of a CPU, the lower one of that of its cores and what the record measured.
-    """
+    """Return the largest FLOP/s and bytes/s of the device (0 if unknown), and their origin in words."""
     cell, name = record.cell, record.environment.device_name
-    sheet = ceiling_of(cell.device, name, record.environment.cores)
     peaks = record.measurement.peaks if record.measurement else None
+    if cell.device != "cpu":
+        words = f" {name.replace('-', ' ').replace('_', ' ')} "
+        sheet = next((each for product, each in CEILINGS.items() if f" {product} " in words), None)
+        if sheet:
+            stated = sheet.flop_s(cell.dtype, autocast=cell.autocast)
+            return stated, sheet.memory_bytes_s, f"the data sheet of {name} allows"
     slack = TF32_SLACK if (cell.device, cell.precision) == ("cuda", "float32") else 1
     measured = peaks.matmul_flop_s * slack if peaks else 0.0
-    if sheet and not (cell.device == "cpu" and peaks):
-        stated = sheet.flop_s(cell.dtype, autocast=cell.autocast)
-        whose = "its cores can do" if cell.device == "cpu" else f"the data sheet of {name} allows"
-        return stated, sheet.memory_bytes_s, whose
     return measured, peaks.copy_bytes_s if peaks else 0.0, "this record itself measured as the peak"
 
 
