@@ -21,8 +21,6 @@ from string import ascii_lowercase
 from threading import RLock
 from typing import Any, Literal
 
-import numpy as np
-
 from generator.cache import Cache
 from generator.drawing import fonts, svg
 from generator.drawing.faces import WEIGHTS, faces
@@ -88,9 +86,6 @@ DARK: dict[Role, str] = {
 }
 """The same colours on a dark page."""
 
-BACKGROUNDS = {"light": "#ffffff", "dark": "#111a22"}
-"""Colours of the pages behind the charts, which are transparent."""
-
 _SVG = Cache("charts", ".svg")
 
 
@@ -154,18 +149,6 @@ def darken(svg: bytes) -> bytes:
     """Return the drawing in the colours of a dark page."""
     dark = {LIGHT[role].encode(): DARK[role].encode() for role in LIGHT}
     return re.sub(rb"#[0-9a-f]{6}", lambda match: dark.get(match[0], match[0]), svg)
-
-
-def contrast(first: str, second: str) -> float:
-    """Return the contrast ratio of two colours as WCAG defines it."""
-    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    channels = np.array([int(colour[start : start + 2], 16) for start in (1, 3, 5)]) / 255
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 # ── Text ────────────────────────────────────────────────────────────────────────────────────────────────────────────

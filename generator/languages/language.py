@@ -179,10 +179,6 @@ class Language:
         """Format ``41.5 s``."""
         return self._measure(x, digits, "s")
 
-    def gigabytes(self, x: float | None, digits: int = 2) -> str:
-        """Format ``15.36 GB``; a GB is 1e9 bytes."""
-        return self._measure(x, digits, "GB")
-
     def ratio(self, x: float | None, digits: int = 2) -> str:
         """Format ``1.54×``."""
         text = self.number(x, digits)

@@ -312,11 +312,6 @@ class Comparisons(_Known):
         return tuple(Comparisons(self.atlas, labels) for _, labels in newest_first)
 
     @cached_property
-    def faster(self) -> tuple[Row, ...]:
-        """Those in which the compiled model is faster."""
-        return self.rows_of(self._judged("faster"))
-
-    @cached_property
     def slower(self) -> tuple[Row, ...]:
         """Those in which the compiled model is slower, the largest loss first."""
         return self.rows_of(sorted(self._judged("slower"), key=self._change, reverse=True))

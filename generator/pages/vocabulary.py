@@ -9,7 +9,6 @@ Where no record has what a table or chart shows, a sentence says so in its place
 asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for ``mode_table``, and
 likewise ``memory_rows``, ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``recompile_rows``,
 ``version_rows`` (table and chart) and ``compile_rows`` (``compile_cost_table``, ``break_even_table``).
-``{{ row | why }}`` explains one row.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from generator.data.registry import COORDINATES
 from generator.data.scopes import DIRECTORY, DOCUMENTS, THROUGHPUT, Reads, Scope
 from generator.data.selection import MODES, Row, Rows, is_compared, is_comparison, labels_by, where
 from generator.drawing.curves import CurvesChart
-from generator.figures import causes, charts, matrix, tables
+from generator.figures import charts, matrix, tables
 from generator.figures.charts import Chart
 from generator.figures.markup import Tables, figure
 from generator.figures.sources import OURS, SourceText, source_of
@@ -188,12 +187,10 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         "told": told,
         "ms": lambda x, digits=None: shown(language.milliseconds(x, _digits(x, digits, 3))),
         "seconds": lambda x, digits=None: shown(language.seconds(x, _digits(x, digits, 1))),
-        "gb": lambda x, digits=2: shown(language.gigabytes(x, digits)),
         "percent": lambda x, digits=1: shown(language.percent(x, digits)),
         "signed_percent": lambda x, digits=None: shown(words.percent(x, _digits(x, digits, 3, percent=True))),
         "unsigned_percent": unsigned_percent,
         "rate": lambda x: shown(words.rate(x)),
-        "ratio": lambda x, digits=None: shown(language.ratio(x, _digits(x, digits, 2))),
         "number": lambda x, digits=None: shown(language.number(x, digits)),
         "date": lambda day: shown(_date(day, language)),
         "name": name,
@@ -202,7 +199,6 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         ),
         "listing": examples.listing,
         "functions": examples.functions,
-        "why": lambda row: str(causes.why(row.causes, row.verdict, words)),
         "counted": counted,
     }
 

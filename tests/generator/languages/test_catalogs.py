@@ -130,10 +130,10 @@ def test_rewrapping_and_moving_a_paragraph_changes_no_catalog(root: Path) -> Non
 
 
 def test_another_figure_makes_no_translation_stale(root: Path) -> None:
-    edit(root, "{{ atlas.best.change | signed_percent }}", "{{ atlas.best.speedup | ratio(2) }}")
-    changed = next(each for each in updated(root) if "ratio(2)" in each.msgid)
+    edit(root, "{{ atlas.best.change | signed_percent }}", "{{ atlas.best.speedup | number(2) }}")
+    changed = next(each for each in updated(root) if "number(2)" in each.msgid)
     assert not changed.fuzzy
-    assert "{{ atlas.best.speedup | ratio(2) }}" in changed.msgstr
+    assert "{{ atlas.best.speedup | number(2) }}" in changed.msgstr
     assert "signed_percent" not in changed.msgstr
 
 

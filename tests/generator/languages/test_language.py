@@ -174,11 +174,7 @@ def test_digits_are_exact() -> None:
         "1,234.57",
         "12",
     ]
-    assert [en.seconds(41.52), en.gigabytes(15.36), en.milliseconds(0.5, 1)] == [
-        "41.5\u00a0s",
-        "15.36\u00a0GB",
-        "0.5\u00a0ms",
-    ]
+    assert [en.seconds(41.52), en.milliseconds(0.5, 1)] == ["41.5\u00a0s", "0.5\u00a0ms"]
 
 
 def test_a_percentage_has_a_sign_where_wanted() -> None:
@@ -195,7 +191,7 @@ def test_a_percentage_has_a_sign_where_wanted() -> None:
 @pytest.mark.parametrize("unknown", [None, math.nan])
 def test_the_unknown_is_a_dash(unknown: float | None) -> None:
     en = load_language("en")
-    formatters = [en.number, en.milliseconds, en.seconds, en.percent, en.ratio, en.gigabytes]
+    formatters = [en.number, en.milliseconds, en.seconds, en.percent, en.ratio]
     assert {formatter(unknown) for formatter in formatters} == {UNKNOWN}
 
 
