@@ -264,12 +264,12 @@ def template(messages: Iterable[Message]) -> polib.POFile:
     return pot
 
 
-def update(old: polib.POFile, messages: Collection[Message], code: str, release: str = "") -> polib.POFile:
+def update(old: polib.POFile, messages: Collection[Message], code: str) -> polib.POFile:
     """Return the catalog of a language, updated with the messages of the project.
 
     A translation stays with its text, wherever the text moves. If only the expressions of a text changed, they change
     in the translation too. A text that resembles a removed one gets its translation as fuzzy, with the previous text
-    beside it. Other removed messages stay at the end, as obsolete, until the next `release`.
+    beside it. Other removed messages stay at the end, as obsolete: `msgattrib --no-obsolete` takes them out.
     """
     new = polib.POFile(wrapwidth=0)
     new.header = old.header
@@ -287,8 +287,8 @@ def update(old: polib.POFile, messages: Collection[Message], code: str, release:
             _inherit(entry, removed)
         new.append(entry)
     for entry in removed.values():
-        if _is_kept(entry, release):
-            new.append(_obsolete(entry, release))
+        entry.obsolete, entry.comment, entry.occurrences = True, "", []
+        new.append(entry)
     return new
 
 
@@ -341,7 +341,7 @@ def _entry(message: Message, plurals: int = 2) -> polib.POEntry:
 
 def _adopt(entry: polib.POEntry, source: polib.POEntry) -> None:
     """Copy the translation of the same text."""
-    entry.tcomment = _notes(source)
+    entry.tcomment = source.tcomment
     if source.fuzzy:
         entry.flags = ["fuzzy", *entry.flags]
         entry.previous_msgctxt = source.previous_msgctxt
@@ -371,14 +371,14 @@ def _inherit(entry: polib.POEntry, removed: dict[Key, polib.POEntry]) -> None:
         renamed = _renamed(msgid, entry.msgid) if EXPRESSION.sub("{{}}", msgid) == shape else None
         if renamed is not None and not entry.msgid_plural:
             old = removed.pop(k)
-            entry.tcomment = _notes(old)
+            entry.tcomment = old.tcomment
             entry.flags = ["fuzzy", *entry.flags] if old.fuzzy else entry.flags
             entry.msgstr = _with(old.msgstr, renamed)
             return
     near = difflib.get_close_matches(entry.msgid, candidates, n=1, cutoff=SIMILAR)
     if near:
         old = removed.pop(candidates[near[0]])
-        entry.tcomment = _notes(old)
+        entry.tcomment = old.tcomment
         entry.flags = ["fuzzy", *entry.flags]
         entry.previous_msgctxt, entry.previous_msgid = old.msgctxt, old.msgid
         entry.previous_msgid_plural = old.msgid_plural or None
@@ -394,28 +394,6 @@ def _renamed(old: str, new: str) -> dict[str, str] | None:
 
 def _with(text: str, renamed: Mapping[str, str]) -> str:
     return EXPRESSION.sub(lambda match: renamed.get(match[0], match[0]), text)
-
-
-_SINCE = re.compile(r"^obsolete since (.*)$", re.MULTILINE)
-
-
-def _notes(entry: polib.POEntry) -> str:
-    """Return the comments of translators on an entry."""
-    return _SINCE.sub("", entry.tcomment).strip()
-
-
-def _is_kept(entry: polib.POEntry, release: str) -> bool:
-    """Whether to keep a removed entry: until the release after the one that removed it."""
-    since = _SINCE.search(entry.tcomment) if entry.obsolete and release else None
-    return since is None or since[1] == release
-
-
-def _obsolete(entry: polib.POEntry, release: str) -> polib.POEntry:
-    entry.obsolete = True
-    entry.comment, entry.occurrences = "", []
-    if release and not _SINCE.search(entry.tcomment):
-        entry.tcomment = "\n".join(filter(None, (entry.tcomment, f"obsolete since {release}")))
-    return entry
 
 
 # --- Files ------------------------------------------------------------------------------------------------------------
@@ -437,7 +415,7 @@ def write(catalog: polib.POFile, path: Path) -> bool:
 
 def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] | None = None) -> dict[Path, bool]:
     """Update the template and all catalogs on disk. Return each path with whether it changed."""
-    messages, release = extract(root), release_of(root)
+    messages = extract(root)
     changed = {locales / TEMPLATE: write(template(messages), locales / TEMPLATE)}
     for code in translated_languages() if codes is None else codes:
         path = catalog_path(code, locales)
@@ -445,11 +423,5 @@ def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] | N
         if not old.header:
             name = load_locale(code).get_language_name("en")
             old.header = f"{name} translations of Compile Atlas."
-        changed[path] = write(update(old, messages, code, release), path)
+        changed[path] = write(update(old, messages, code), path)
     return changed
-
-
-def release_of(root: Path = ROOT) -> str:
-    """Return the version in pyproject.toml, "" without one."""
-    path = root / "pyproject.toml"
-    return str(tomllib.loads(path.read_text(encoding="utf-8"))["project"]["version"]) if path.is_file() else ""

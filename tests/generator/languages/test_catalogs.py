@@ -160,24 +160,6 @@ def test_what_vanished_is_obsolete_and_comes_back(root: Path) -> None:
     assert not any(each.obsolete for each in catalog)
 
 
-def test_what_vanished_is_kept_for_one_release(root: Path) -> None:
-    def gone(version: str) -> list[str]:
-        (root / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\n', encoding="utf-8")
-        return [f"{each.msgid} ({each.tcomment})" for each in updated(root) if each.obsolete]
-
-    edit(root, "Smaller gains.", "Nothing alike stood here before now.")
-    assert gone("1.0") == gone("1.0") == ["Smaller gains. (obsolete since 1.0)"]
-    assert gone("1.1") == []
-
-
-def test_a_translation_that_comes_back_is_not_obsolete_any_more(root: Path) -> None:
-    (root / "pyproject.toml").write_text('[project]\nversion = "1.0"\n', encoding="utf-8")
-    edit(root, "Smaller gains.", "Nothing alike stood here before now.")
-    updated(root)
-    edit(root, "Nothing alike stood here before now.", "Smaller gains.")
-    assert entry(updated(root), "Smaller gains.").tcomment == ""
-
-
 @pytest.mark.parametrize(
     ("uri", "address"),
     [("index.md", "/"), ("a.md", "/a/"), ("devices/index.md", "/devices/"), ("devices/each.md", "/devices/…/")],
