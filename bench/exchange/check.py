@@ -33,9 +33,6 @@ from bench.records.selfcheck import SELFCHECKS
 READERS: Mapping[str, Callable[[Path], object]] = {EXAMPLES.name: examples.read, SELFCHECKS.name: selfcheck.read}
 """The reader of each kind of document, by the name of its folder."""
 
-MAX_PASSING_ERROR = 1.0
-"""Compiled that differs from eager by more than the largest magnitude computes something else."""
-
 CLOCK_TOLERANCE = timedelta(minutes=10)
 """How far the clocks of two machines may be apart. Both tell UTC, so time zones make no difference."""
 
@@ -152,10 +149,6 @@ def _faults(record: Record, now: datetime) -> Iterator[Fault]:
         yield "reason", f"missing, although the status is {record.status}", "state in one line what happened"
     if record.status is Status.PASS and not (record.measurement and record.measurement.compiled):
         yield "measurement", "missing or without compiled latencies, although the status is pass", _MEASURE_AGAIN
-    accuracy = record.measurement.accuracy if record.measurement else None
-    if record.status is Status.PASS and accuracy and accuracy.max_relative_error > MAX_PASSING_ERROR:
-        what = f"{accuracy.max_relative_error:g} is too large an error for status pass"
-        yield "measurement.accuracy.max_relative_error", what, _MEASURE_AGAIN
     if record.measurement:
         yield from _samples(record.measurement, record)
     for field, value in msgspec.to_builtins(msgspec.structs.replace(record, source=None)).items():
