@@ -23,7 +23,8 @@ rewritten = []
 
 def print_graph(graph_module, example_inputs):
     graphs.append(graph_module.print_readable(include_stride=False, include_device=False))
-    return graph_module.forward  # compile nothing: run the graph as it is
+    # Compile nothing: run the graph as it is.
+    return graph_module.forward
 
 
 def soften(x, limit):

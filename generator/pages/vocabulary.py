@@ -641,7 +641,9 @@ class _Functions:
     def programs(self, page: str) -> str:
         """Links to the example programs, which go to `emit`."""
         link = Markup('<a href="{}" download><code>{}.py</code></a>')
-        files = {name: SiteFile(f"examples/{name}.py", text, True) for name, text in self._examples.sources.items()}
+        files = {
+            name: SiteFile(f"{DATA}/examples/{name}.py", text, True) for name, text in self._examples.sources.items()
+        }
         return str(_list("downloads", [link.format(self._shared(page, file), name) for name, file in files.items()]))
 
     def graphs_table(self, _page: str) -> str:

@@ -59,8 +59,8 @@ def test_the_page_shows_the_programs_and_their_output(
     assert text.count("```") % 2 == 0
     assert "Optimizer.zero_grad" in text
     assert f"{captured.k_fold['compiled']['held_out']['r2']:.4f}" in text
-    assert re.search(r'href="[^"]*examples/k_fold\.py" download', text)
-    assert files["examples/k_fold.py"].content == Path("docs/examples/k_fold.py").read_text("utf-8")
+    assert re.search(r'href="[^"]*data/examples/k_fold\.py" download', text)
+    assert files["data/examples/k_fold.py"].content == Path("docs/examples/k_fold.py").read_text("utf-8")
     assert files.keys() >= {"assets/charts/loss.svg", "assets/charts/loss.dark.svg", "data/losses.csv"}
 
 
