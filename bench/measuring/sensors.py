@@ -26,7 +26,7 @@ try:
 except ImportError:
     pynvml = None
 
-SENSORS = ("clock", "temperature", "power", "slowdown", "energy", "processes")
+SENSORS = ("clock", "temperature", "slowdown", "processes")
 """What an accelerator is asked."""
 
 READ_EVERY_S = 0.1

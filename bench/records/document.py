@@ -28,8 +28,6 @@ Lines = Annotated[
     str, msgspec.Meta(max_length=100_000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*\Z")
 ]
 """Text of one or more lines, such as source code: no control characters, and nothing that turns its direction."""
-Count = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
-Amount = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 
 
 class JsonDocument(Protocol):

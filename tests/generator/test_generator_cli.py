@@ -94,17 +94,14 @@ def test_what_is_doubtful_in_the_records_is_noted() -> None:
 
 
 def test_the_catalogs_of_the_project_are_up_to_date() -> None:
-    from generator.languages.catalogs import extract, read, release_of, template, update
+    from generator.languages.catalogs import extract, read, template, update
     from generator.languages.language import LOCALES
 
     messages = extract(ROOT)
     assert str(template(messages)).rstrip() == (LOCALES / "messages.pot").read_text(encoding="utf-8").rstrip()
     for code in LANGUAGES[1:]:
         path = catalog_path(code)
-        assert (
-            str(update(read(path), messages, code, release_of(ROOT))).rstrip()
-            == path.read_text(encoding="utf-8").rstrip()
-        ), code
+        assert str(update(read(path), messages, code)).rstrip() == path.read_text(encoding="utf-8").rstrip(), code
 
 
 def test_status_counts_what_is_missing_or_fuzzy_and_names_the_first(monkeypatch: pytest.MonkeyPatch) -> None:

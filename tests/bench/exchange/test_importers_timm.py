@@ -1,28 +1,20 @@
-"""Figures of pytorch-image-models: file names, variants in one file and in two, and samples of the real files."""
+"""Figures of pytorch-image-models: file names, and variants in one file and in two."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
 
 from bench.errors import AtlasError
-from bench.exchange.check import check
 from bench.exchange.importers.timm import Setup, parse, read
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
-from bench.records import run_file
-from bench.records.record import RESULTS, UNEQUAL_BATCHES, Record, Status
-from bench.records.run_file import run_files
+from bench.records.record import UNEQUAL_BATCHES, Record, Status
 from generator.data import selection
 from generator.data.lint import DOUBTING
 from generator.data.load import load
-
-REAL = Path(os.environ.get("ATLAS_TIMM", ROOT.parent / "shared" / "timm"))
-"""Result files of timm, which are not part of the repository."""
 
 EAGER, DYNAMO = (f"benchmark-infer-amp-nchw-pt240-cu124-rtx4090{variant}.csv" for variant in ("", "-dynamo"))
 
@@ -204,32 +196,3 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
         records(tmp_path / EAGER)
     with pytest.raises(AtlasError, match="contains the same eager results as"):
         list(read(ImportOptions(files=(tmp_path / EAGER, tmp_path / "copy" / EAGER))))
-
-
-# ── The real ones ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.skipif(not (REAL / EAGER).exists(), reason=f"no result files of timm in {REAL}")
-def test_the_committed_records_are_those_of_the_real_files(tmp_path: Path) -> None:
-    for pattern, date in (("*-pt240-*-rtx4090*.csv", "2024-09-04"), ("*-pt291-*.csv", "2026-01-06")):
-        import_("timm", ImportOptions(files=tuple(sorted(REAL.glob(pattern))), date=date), tmp_path)
-    found = run_files(tmp_path)
-    assert len(found) == 6
-    for path in found:
-        assert list(run_file.read(path)) == list(run_file.read(RESULTS / "published" / path.name)), path.name
-
-
-@pytest.mark.skipif(not (REAL / EAGER).exists(), reason=f"no result files of timm in {REAL}")
-def test_the_site_reads_the_real_files(tmp_path: Path) -> None:
-    ((path, found),) = import_("timm", ImportOptions(files=(REAL / EAGER, REAL / DYNAMO)), tmp_path).items()
-    assert path.name == "timm-rtx4090-torch-2.4.0-amp-nchw.jsonl.gz"
-    assert {record.cell.model for record in found if record.status is Status.SKIPPED} == {
-        "bat_resnext26ts",
-        "cait_m48_448",
-        "eva02_enormous_patch14_clip_224",
-    }
-    assert list(check([path], tmp_path)) == []
-    results = load(tmp_path)
-    assert len(results.by_label) == 1445
-    assert sum(row["speedup"] is not None for row in results.by_label) == 72
-    assert len([finding for finding in results.problems if finding.kind == "unequal_batches"]) == 1370

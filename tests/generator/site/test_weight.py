@@ -79,4 +79,4 @@ def test_every_content_page_is_light(code: str, site: BuiltSite) -> None:
     pages.pop("explorer/")
     root = site.folder / load_language(code).prefix
     weights = {address: sum(map(weight, requests(path, root, code))) for address, path in pages.items()}
-    assert {address: total for address, total in weights.items() if total > LIMIT}
+    assert {address: total for address, total in weights.items() if total > LIMIT} == {}
