@@ -6,7 +6,7 @@ their own:
 
     python -m venv peers
     peers/bin/pip install mkdocs==1.6.1 mkdocs-material==9.8.1 jieba==0.42.1 mkdocs-static-i18n==1.3.1 zensical==0.0.73
-    python tests/compare_builders.py --peers peers/bin
+    python -m tests.compare_builders --peers peers/bin
 
 It prints the median of each time, and its ratio to that of this project. Nothing else should run meanwhile.
 """
