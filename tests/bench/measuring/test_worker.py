@@ -203,12 +203,9 @@ def failing_compile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], No
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), Status.OOM),
         (torch.OutOfMemoryError("CUDA out of memory."), Status.OOM),
-        (MemoryError(), Status.OOM),
         (RuntimeError("no kernel for /home/ann/x.py"), Status.FAIL_TO_RUN),
         (RuntimeError("InvalidCxxCompiler: No working C++ compiler found in /home/ann/x.py"), Status.SKIPPED),
-        (RuntimeError("Failed to find C compiler. Please specify via CC environment variable"), Status.SKIPPED),
     ],
 )
 def test_a_compilation_that_fails_leaves_the_latency_of_eager(

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 from atlas_data import PUBLISHED
 
 from generator.data.load import load
-from generator.data.registry import COLUMNS, COORDINATES, LINES, FigureFormat, TextFormat, column
+from generator.data.registry import COLUMNS, column
 from generator.data.selection import comparisons, numbered, plain, records
-from generator.figures.markup import Tables
 from generator.figures.words import Words
 from generator.languages.language import load_language
-
-
-def test_no_column_is_declared_twice() -> None:
-    assert not COLUMNS.keys() & LINES.keys()
-    assert all(name == each.name and each.description for name, each in {**COLUMNS, **LINES}.items())
-    assert list(COLUMNS)[: len(COORDINATES)] == list(COORDINATES)
 
 
 def test_the_table_has_the_types_of_the_registry() -> None:
     assert {str(name): str(dtype) for name, dtype in load(PUBLISHED).table.dtypes.items()} == {
         name: each.dtype for name, each in COLUMNS.items()
     }
-
-
-def test_every_format_has_its_method() -> None:
-    shown = Tables(Words(load_language("en"), html=True), load(PUBLISHED), lambda _kind, _slug: None)
-    assert set(shown._formats) == {*get_args(FigureFormat), *get_args(TextFormat)}
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import inspect
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -50,25 +48,6 @@ def test_mkdocs_is_as_it_was_read(function: Callable[..., Any]) -> None:
         f"{name} is not what it was in MkDocs {VERSION}: compare both, adapt generator/site/mkdocs_internals.py, "
         f"and record {digest(function)} here"
     )
-
-
-def test_no_other_module_uses_private_names_of_mkdocs() -> None:
-    for path in (ROOT / "generator").rglob("*.py"):
-        if path.name != "mkdocs_internals.py" and "mkdocs" in (text := path.read_text(encoding="utf-8")):
-            assert private_names(ast.parse(text)) == set(), path
-
-
-def private_names(module: ast.Module) -> set[str]:
-    """Private names that a module imports from MkDocs, or finds in objects of a class that is not its own."""
-    found: set[str] = set()
-    own: set[str] = set()
-    for node in ast.walk(module):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mkdocs"):
-            found |= {name.name for name in node.names}
-        if isinstance(node, ast.Attribute):
-            is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
-            (own if is_own else found).add(node.attr)
-    return {name for name in found - own if re.match(r"_[a-z]|plugin_cache", name)}
 
 
 def test_a_separate_configuration_shares_no_plugin_and_leaves_those_of_others_alone() -> None:
