@@ -23,6 +23,7 @@ from browser.hosting import hosted
 from hypothesis import settings
 from playwright.sync_api import Browser
 
+from bench.records import record
 from bench.records.run_file import COMPRESSED
 from generator.languages.language import SOURCE, published_languages
 from generator.site import PLUGIN
@@ -31,6 +32,22 @@ TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 PREFIX = "/atlas/"
 """The built site is hosted below a path, as on GitHub Pages: a link that only works at a root fails."""
+
+
+def committed(results: Path) -> Path:
+    """Return the folder of results; if this machine has measured since the last commit, a copy without that."""
+    done = subprocess.run(
+        ["git", "ls-files", "--others", results], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    new = {Path(line).name for line in done.stdout.splitlines()}
+    if not new:
+        return results
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return shutil.copytree(results, folder / "results", ignore=lambda _, names: new & {*names})
+
+
+record.RESULTS = committed(record.RESULTS)  # before any test imports it
 
 LANGUAGES = published_languages()
 
@@ -160,7 +177,10 @@ def site() -> BuiltSite:
         lock.seek(0)
         run = f"{address} {os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
         if lock.read() != run:
-            done = in_project(ROOT, "mkdocs", "build", "--strict", "--site-dir", str(folder), SITE_URL=address)
+            project = ROOT
+            if not record.RESULTS.is_relative_to(ROOT):
+                project = copy_of_project(Path(tempfile.mkdtemp(dir=record.RESULTS.parent)), left_out="")
+            done = in_project(project, "mkdocs", "build", "--strict", "--site-dir", str(folder), SITE_URL=address)
             assert done.returncode == 0, done.stdout + done.stderr
             lock.truncate(0)
             lock.write(run)
@@ -185,14 +205,15 @@ def browser() -> Iterator[Browser]:
 # ── Copies of the project, for tests that change it ─────────────────────────────────────────────────────────────────
 
 
-def copy_of_project(folder: Path) -> Path:
+def copy_of_project(folder: Path, left_out: str = f"*{COMPRESSED}") -> Path:
     """What a build reads, in a folder of its own. Charts and fonts made before are shared: making them takes long.
 
     Large imports stay behind, because a build of all records takes ten times as long: the fixture `site` has them.
     """
     for name in ("bench", "docs", "generator", "locales"):
-        left_out = shutil.ignore_patterns(f"*{COMPRESSED}")
-        shutil.copytree(ROOT / name, folder / name, ignore=left_out)  # with what Python has compiled
+        results = shutil.ignore_patterns("results")
+        shutil.copytree(ROOT / name, folder / name, ignore=results)  # with what Python has compiled
+    shutil.copytree(record.RESULTS, folder / "bench" / "results", ignore=shutil.ignore_patterns(left_out))
     for name in ("mkdocs.yml", "babel.cfg"):
         shutil.copy(ROOT / name, folder)
     (ROOT / ".cache").mkdir(exist_ok=True)

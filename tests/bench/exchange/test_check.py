@@ -225,7 +225,7 @@ def test_published_figures_of_one_source_are_there_once(tmp_path: Path) -> None:
     first = next(iter(read(published)))
     copied = written(tmp_path, msgspec.structs.replace(first, run="copy"), name="copy")
     (finding,) = check([copied], RESULTS)
-    assert "bench/results/published/huggingface-2023.jsonl:1" in finding.what
+    assert "results/published/huggingface-2023.jsonl:1" in finding.what
 
 
 @pytest.mark.parametrize(
