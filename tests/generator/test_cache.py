@@ -23,22 +23,11 @@ def test_makes_once_in_a_process_and_once_on_disk(tmp_path: Path) -> None:
     assert made == ["made"]
 
 
-def test_keys_do_not_share_bytes(tmp_path: Path) -> None:
-    cache = Cache("charts", root=tmp_path)
-    assert (cache.get("a", lambda: b"1"), cache.get("b", lambda: b"2")) == (b"1", b"2")
-
-
 def test_may_be_deleted_at_any_moment(tmp_path: Path) -> None:
     cache = Cache("charts", root=tmp_path)
     cache.get("key", lambda: b"bytes")
     shutil.rmtree(tmp_path / "charts")
     assert Cache("charts", root=tmp_path).get("key", lambda: b"again") == b"again"
-
-
-def test_leaves_one_file_for_each_key(tmp_path: Path) -> None:
-    Cache("charts", ".svg", tmp_path).get("key", lambda: b"bytes")
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert [path.suffixes for path in files] == [[".svg"]]
 
 
 def test_a_file_that_is_not_whole_is_made_again(tmp_path: Path) -> None:

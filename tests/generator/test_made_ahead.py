@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from generator import parallel
 from generator.made_ahead import MadeAhead
 from generator.pages.site_file import SiteFile
 from generator.parallel import ForkedCall
@@ -66,12 +65,3 @@ def test_nothing_is_left_at_the_end(ahead: MadeAhead, tmp_path: Path) -> None:
     assert int(ahead.content_of(by())) != os.getpid()
     ahead.end()
     assert not list(tmp_path.iterdir())
-
-
-def test_without_processes_files_are_made_where_they_are_needed(
-    ahead: MadeAhead, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parallel, "FORKS", False)
-    ahead.begin([by()])
-    assert int(ahead.content_of(by())) == os.getpid()
-    ahead.end()
