@@ -39,7 +39,7 @@ CJK_LANGUAGES = frozenset({"zh", "ja"})
 VERBATIM = re.compile(
     r"(?<!`)(?P<ticks>`++).+?(?<!`)(?P=ticks)(?!`)"  # code
     r"|\{\{(?:(?!\{\{).)*?\}\}|\{%(?:(?!\{%).)*?%\}|\{#(?:(?!\{#).)*?#\}|%\(\w+\)[sd]"  # placeholders
-    r"|<[^<>]*>|https?://[^\s)]+"  # tags, addresses
+    r"|<code>[^<]*</code>|<[^<>]*>|https?://[^\s)]+"  # code in HTML, tags, addresses
     r"|\]\([^()]*\)|\]\[[^\[\]]*\]|\[\^[^\[\]]*\]"  # link targets, footnote marks
     r"|\{[^{}]*\}|:[a-z][\w+-]*:|&#?\w+;",  # attribute lists, icons, entities
     re.DOTALL,
