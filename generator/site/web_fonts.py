@@ -41,7 +41,7 @@ _BOLD = tuple(
         r"\n\|([^|\n]*)\|",  # the first cell of its rows
         r"\*(\*?[^*\n]+\*?)\*",  # emphasis: bold where a script has no italics
         r"\[([^]\n]+)\]\([^)\n]*\)\{[^}\n]*md-button",
-        r"<(?:th|strong|b|em|label|summary)\b[^>]*>(.*?)</(?:th|strong|b|em|label|summary)>",
+        r"<(?:th|strong|b|em|label|legend|summary)\b[^>]*>(.*?)</(?:th|strong|b|em|label|legend|summary)>",
         # What scripts make: the headline of an answer, the first of a pair; headings; buttons.
         r"\[&#34;(.*?)&#34;, &#34;",
         r"&#34;headings&#34;: \{(.*?)\}",
