@@ -46,7 +46,7 @@ def run(request: CheckSelf, send: Send) -> SelfChecked:
 
 
 def _timer(variants: Variants, name: VariantName, subject: Subject) -> Check:
-    """Our latency of a variant alone is that of torch's Timer. Both take turns."""
+    """Compare our latency of one variant with the latency of torch's Timer. The two take turns."""
     timer = Timer("call(0)", globals={"call": subject.call}, num_threads=torch.get_num_threads())
     turn_s = variants.job.sampling.max_s / 20  # short, since the machine's speed changes within seconds
     short = msgspec.structs.replace(variants.job.sampling, min_s=turn_s, max_s=turn_s)

@@ -16,7 +16,7 @@ SCHEMA = 1
 SELFCHECKS = RESULTS / "selfcheck"
 
 BOUND = 0.05
-"""How far eager may be from eager, and our latency from that of torch's Timer, as a share."""
+"""The largest difference, as a share, of eager from eager and of our latency from the latency of torch's Timer."""
 
 CheckName = Literal["eager_against_eager", "timer", "busy_time", "replays", "caches"]
 

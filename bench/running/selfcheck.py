@@ -21,7 +21,7 @@ from bench.running.preflight import answer_of, preflight, variables_of
 from bench.statistics.cells import speedup
 
 PROFILE = msgspec.structs.replace(QUICK, processes=4, timeout_s=900.0)
-"""So many processes compare eager with itself, and the interval is over them, as it is over those of a case."""
+"""Four processes compare eager with itself. The interval is over processes, as for any case."""
 
 
 def check(

@@ -31,7 +31,7 @@ DIRECTORY: Scope = "directory", ""
 """Which devices, models and families there are, and how they are named: what a link takes."""
 
 DOCUMENTS: Scope = "documents", ""
-"""What files without records hold."""
+"""The contents of files without records."""
 
 THROUGHPUT: Scope = "workload", "throughput"
 

@@ -42,7 +42,7 @@ _BEGUN = re.compile(r"\[(\d+)/(\d+)\] (.+), process \d+ … about (.+) left")
 
 
 class Stage(Enum):
-    """What is being done; for an end, what the terminal says."""
+    """The present step. The value of a last step is the message in the terminal."""
 
     INSTALLING = "installing"
     MEASURING = "measuring"  # the machine is checked first, without any progress
