@@ -38,15 +38,14 @@ FAULT_BYTES, FAULT_REPETITIONS = 32 * 2**20, 3
 """Fresh memory to touch: thousands of pages."""
 
 
-def work(module: torch.nn.Module, inputs: Mapping[str, Any], compiled_traffic_bytes: float | None = None) -> Work:
-    """Count the work of one eager call by running it. `compiled_traffic_bytes` comes from `inductor_traffic`."""
+def work(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Work:
+    """Count the work of one eager call by running it."""
     with torch.no_grad(), OperationCounter() as counter:
         module(**inputs)
     return Work(
         flop=float(counter.flop),
         traffic_bytes=float(counter.traffic_bytes),
         streamed_bytes=float(counter.streamed_bytes),
-        compiled_traffic_bytes=compiled_traffic_bytes,
         convolution_flop=float(counter.convolution_flop),
     )
 

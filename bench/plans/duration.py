@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from bench.plans.profiles import PROFILES, Profile
-from bench.records.record import Cell, Compilation, Record, Status, gave_nothing
+from bench.records.record import Cell, Record, Status, gave_nothing
 
 STARTUP_S, COMPILE_S = 12.0, 45.0
 """Default seconds before a process measures, and for a cold compilation."""
@@ -80,7 +80,7 @@ def _tells(record: Record, profile: Profile) -> bool:
 
 def _was_first(record: Record) -> bool:
     """Return whether the process compiled with an empty cache. One that was stopped does not say."""
-    measurement = record.measurement
-    if measurement is None or measurement.compilation == Compilation():
+    if record.measurement is None:
         return record.process == 0
-    return measurement.compilation is not None and measurement.compilation.cold_s is not None
+    compilation = record.measurement.compilation
+    return compilation is not None and compilation.cold_s is not None

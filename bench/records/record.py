@@ -259,8 +259,7 @@ class Compilation(_Value, frozen=True):
     """The cost of compiling: the time of the first compiled calls minus their time in steady state.
 
     `cold_s` is measured with an empty compile cache, `warm_s` in another process with a filled cache. `phases_s`
-    divides these seconds among `PHASES`. Of several cells in one process, only the first has a time to ready, since the
-    others find a compiler that has started.
+    divides these seconds among `PHASES`.
     """
 
     cold_s: Seconds | None = None

@@ -152,7 +152,7 @@ class LocalProcesses:
         refuse_windows()
         stopwatch, kills = _Stopwatch(), _kernel_kills()
         answer, decode_error, timed_out = None, "", False
-        with start_process(self.command, variables) as process, _Pipes(process) as pipes:
+        with _start(self.command, variables) as process, _Pipes(process) as pipes:
             try:
                 assert process.stdin is not None
                 with suppress(BrokenPipeError):  # one that died at once tells why by its exit status
@@ -191,7 +191,7 @@ def caches_below(folder: Path) -> dict[str, str]:
     return {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton")}
 
 
-def start_process(command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start a worker in a process group of its own. Raises `AtlasError`."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     try:

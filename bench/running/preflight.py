@@ -11,16 +11,14 @@ from collections.abc import Sequence
 
 from bench.errors import AtlasError
 from bench.plans.messages import Answer, Machine, Preflight, Recipe, Refusal
-from bench.plans.profiles import KEEP_MEMORY, STANDARD, Profile
+from bench.plans.profiles import KEEP_MEMORY, Profile
 from bench.running.executors import Executor, WorkerExit
 
 PREFLIGHT_TIMEOUT_S = 300.0
 """Importing torch from a cold disk takes a minute, and reading a checkpoint from the hub as long again."""
 
 
-def preflight(
-    executor: Executor, device: str | None, recipes: Sequence[Recipe] = (), profile: Profile = STANDARD
-) -> Machine:
+def preflight(executor: Executor, device: str | None, recipes: Sequence[Recipe], profile: Profile) -> Machine:
     """Return the machine that a worker finds. Raises `AtlasError`."""
     request = Preflight(
         device=device,

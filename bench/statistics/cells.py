@@ -273,9 +273,9 @@ def saving_ms(measurements: Sequence[Measurement]) -> Estimate:
     return _only(Cells.of(measurements).saving)
 
 
-def break_even_calls(measurements: Sequence[Measurement], *, warm: bool = False) -> Estimate:
+def break_even_calls(measurements: Sequence[Measurement]) -> Estimate:
     """Return the calls after which compiling a cell has paid back: see `Cells.break_even`."""
-    return _only(Cells.of(measurements).break_even("warm" if warm else "cold"))
+    return _only(Cells.of(measurements).break_even("cold"))
 
 
 def verdict(measurements: Sequence[Measurement]) -> Verdict:

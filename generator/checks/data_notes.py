@@ -28,13 +28,13 @@ BY_COUNT = ("flag", "complaint")
 PINNED = Path("requirements/torch.txt")
 
 
-def data_notes(results: Results, today: date, root: Path = ROOT) -> Iterator[str]:
+def data_notes(results: Results, today: date) -> Iterator[str]:
     """Yield a line for each finding, the gravest first, then the runs to measure again."""
     words = Words(load_language("en"), html=False)
     for group in results.problem_groups:
         named = f" {_named(group, results.by_label)}" if len(group) > 1 or group[0].kind in BY_COUNT else ""
         yield f"{words.fault(group[0].kind)}: {words.told(group, results.by_label)}{named}"
-    for finding in stale(results.newest, today, pinned_torch(root)):
+    for finding in stale(results.newest, today, pinned_torch()):
         run, figures = results.by_label[finding.rows[0]]["run"], finding.figures
         yield f"Old run: {run}, {counted(figures['days'], 'day')} old, with torch {figures['torch']}. Measure it again."
 

@@ -82,9 +82,9 @@ def _no_list(path: Path, what: str) -> AtlasError:
 
 
 @cache
-def published_languages(locales: Path = LOCALES) -> tuple[str, ...]:
+def published_languages() -> tuple[str, ...]:
     """The languages that are published, the source language first, as they were listed when first asked for."""
-    return listed(locales)
+    return listed(LOCALES)
 
 
 def translated_languages() -> tuple[str, ...]:

@@ -68,6 +68,26 @@ def test_a_phone_shows_both_points_at_which_compiling_has_paid(page: Page, hoste
     assert page.evaluate(HIDDEN, 2) == []
 
 
+HEIGHTS = """async () => {
+  const root = document.documentElement
+  const seen = new Set([root.scrollHeight])
+  for (let top = 0; top < root.scrollHeight; top += 500) {
+    scrollTo(0, top)
+    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame)
+    seen.add(root.scrollHeight)
+  }
+  return [...seen]
+}"""
+"""The heights of a page while its reader scrolls to the end."""
+
+
+def test_a_page_keeps_its_height_while_its_reader_scrolls(page: Page, hosted_site: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{hosted_site}devices/a100/")
+    page.wait_for_load_state("networkidle")
+    assert len(page.evaluate(HEIGHTS)) == 1
+
+
 SECTION = "#torch-2-1-0-dev-default-batch-16"
 BELOW_HEADER = """section => {
   const { top } = document.querySelector(section).getBoundingClientRect()

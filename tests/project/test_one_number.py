@@ -116,7 +116,7 @@ def measure(folder: Path) -> Record:
     profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",), processes=1, sampling=SHORT)
     plan = make_plan(profile, [Recipe(model="ViT", task="image-classification", shrunken=True)], "cpu")
     executor, reporter = InThisProcess(), cast(sweep.Reporter, Silent())
-    machine = preflight(executor, "cpu")
+    machine = preflight(executor, "cpu", (), profile)
     assert isinstance(machine, Machine)
     run_file = resume.find_run(plan, machine, folder, is_ordinary=False)
     (record,) = sweep.run(plan, machine, run_file, executor, reporter)

@@ -43,6 +43,14 @@ def test_a_round_is_disturbed_when_others_take_cores_that_it_needs(monkeypatch: 
     assert (told.repeated_rounds, told.throttled_rounds, told.throttle_reasons) == (1, 1, {PROGRAMS: 2})
 
 
+def test_a_round_that_two_things_disturb_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = [(1.0, 2.0, 1.0), (1.0, 2.0, 2.0)]
+    every = RoundWatch([watch(monkeypatch, *rounds, cores=2, threads=2) for _ in range(2)])
+    assert [every.is_disturbed(), every.is_disturbed()] == [True, False]
+    told = every.telemetry(kept=0)
+    assert (told.repeated_rounds, told.throttle_reasons) == (1, {PROGRAMS: 1})
+
+
 def test_others_are_welcome_on_the_cores_that_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = [(1.0, 7.0, 4.0), (1.0, 8.5, 4.0)]
     seen = watch(monkeypatch, *rounds, cores=8, threads=4)

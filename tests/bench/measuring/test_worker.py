@@ -77,7 +77,8 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     assert outcome.input_size == (64, 64)
     names = list(dict.fromkeys(phase.name for phase in phases))
     assert names[:5] == ["building", "warming up eager", "compiling", "warming up", "measuring"]
-    assert names[-2:] == ["peaks", "other batch sizes"]
+    figures = [f"{figure} of {variant}" for variant in ("eager", "compiled") for figure in ("resources", "device time")]
+    assert names[5:] == [*figures, "graphs", "accuracy", "causes", "peaks", "other batch sizes"]
     assert list(ended.costs_s) == ["starting", *names]
     assert sum(ended.costs_s.values()) == pytest.approx(ended.seconds, abs=0.1)
 
@@ -151,7 +152,7 @@ def test_a_preflight_names_the_machine_and_nothing_private(tmp_path: Path) -> No
 
 def test_memory_is_kept_unless_the_profile_or_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     def settings(profile: str) -> dict[str, str]:
-        found = preflight.preflight(LocalProcesses(), "cpu", profile=PROFILES[profile]).environment.settings
+        found = preflight.preflight(LocalProcesses(), "cpu", (), PROFILES[profile]).environment.settings
         return {name: value for name, value in found.items() if name in KEEP_MEMORY}
 
     for name in KEEP_MEMORY:
@@ -203,9 +204,12 @@ def failing_compile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], No
 @pytest.mark.parametrize(
     ("error", "status"),
     [
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), Status.OOM),
         (torch.OutOfMemoryError("CUDA out of memory."), Status.OOM),
+        (MemoryError(), Status.OOM),
         (RuntimeError("no kernel for /home/ann/x.py"), Status.FAIL_TO_RUN),
         (RuntimeError("InvalidCxxCompiler: No working C++ compiler found in /home/ann/x.py"), Status.SKIPPED),
+        (RuntimeError("Failed to find C compiler. Please specify via CC environment variable"), Status.SKIPPED),
     ],
 )
 def test_a_compilation_that_fails_leaves_the_latency_of_eager(

@@ -188,7 +188,7 @@ def test_five_rounds_of_one_process_have_no_interval() -> None:
 def test_break_even_is_cost_over_saving() -> None:
     measurement = pair([30.0] * 9, [20.0] * 9, cold_s=5.0, warm_s=1.0)
     assert break_even_calls([measurement]) == Estimate(500.0, 500.0, 500.0)
-    assert break_even_calls([measurement], warm=True).value == 100.0
+    assert Cells.of([measurement]).break_even("warm")[0].tolist() == [100.0]
 
 
 def test_what_is_not_faster_never_pays_back() -> None:

@@ -80,3 +80,11 @@ def test_every_content_page_is_light(code: str, site: BuiltSite) -> None:
     root = site.folder / load_language(code).prefix
     weights = {address: sum(map(weight, requests(path, root, code))) for address, path in pages.items()}
     assert {address: total for address, total in weights.items() if total > LIMIT} == {}
+
+
+def test_no_page_loads_a_font_of_another_script(site: BuiltSite) -> None:
+    for code in LANGUAGES:
+        root = site.folder / load_language(code).prefix
+        for path in root.glob("*/index.html"):
+            loaded = {file.name.split("-")[0] for file in fonts(path.read_text(encoding="utf-8"), root)}
+            assert loaded <= {"en", code}
