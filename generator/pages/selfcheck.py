@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.records.selfcheck import Check, Selfcheck
+from bench.records.selfcheck import BOUND, Check, Selfcheck
 from generator.data.names import short_name
 from generator.figures.markup import Line, Table, TableCell
 from generator.figures.words import Words
@@ -28,14 +28,17 @@ def _line(selfcheck: Selfcheck, check: Check, words: Words) -> Line:
     gettext = words.language.gettext
     device = words.value(short_name(selfcheck.environment.device_name))
     checks = {
-        "eager_against_eager": gettext("The speedup of eager against eager: from 0.95 to 1.05, with 1 in its interval"),
-        "timer": gettext("Our latency divided by that of <code>Timer</code>: from 0.95 to 1.05"),
+        "eager_against_eager": gettext(
+            "The speedup of eager against eager: from %(low)s to %(high)s, with 1 in its interval"
+        ),
+        "timer": gettext("Our latency divided by that of <code>Timer</code>: from %(low)s to %(high)s"),
         "busy_time": gettext("The busy time in the profiler divided by our latency: at most 1"),
         "replays": gettext("Replays of CUDA graphs per call with <code>reduce-overhead</code>: at least 1"),
         "caches": gettext("The time to ready with a warm cache divided by that with a cold one: less than 1"),
     }
     variants = {"eager": gettext("eager"), "compiled": gettext("compiled")}
-    question = words.phrase(checks[check.name])
+    low, high = (words.language.number(limit, 2) for limit in (1 - BOUND, 1 + BOUND))
+    question = words.say(checks[check.name], low=low, high=high)
     if check.variant:
         question = words.noted(question, words.phrase(variants[check.variant]))
     figure = "—" if check.figure is None else words.value(words.language.number(check.figure))

@@ -257,8 +257,12 @@ class _Functions:
             *("dtypes_chart", "dtypes_table"),
         }
         of_documents = {
-            *("graphs_table", "example_breaks_table", "scores_table", "loss_chart", "programs"),
-            *("selfcheck_table",),
+            "graphs_table",
+            "example_breaks_table",
+            "scores_table",
+            "loss_chart",
+            "programs",
+            "selfcheck_table",
         }
         functions = {
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
