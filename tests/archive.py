@@ -26,9 +26,9 @@ from bench.records.record import (
     Measurement,
     Peaks,
     Record,
+    Samples,
     Status,
     Task,
-    Variant,
     Work,
 )
 from bench.records.run_file import encode
@@ -143,8 +143,8 @@ def _template(run: str, cell: Cell, environment: Environment, night: int, latenc
         environment=environment,
         measured_at=_DATE,
         measurement=Measurement(
-            eager=Variant(rounds_ms=((_EAGER,),), peak_memory_gb=0.5 + night % 9 / 100),
-            compiled=Variant(rounds_ms=((_COMPILED,),), peak_memory_gb=0.4),
+            eager=Samples(rounds_ms=((_EAGER,),), peak_memory_gb=0.5 + night % 9 / 100),
+            compiled=Samples(rounds_ms=((_COMPILED,),), peak_memory_gb=0.4),
             compilation=Compilation(cold_s=_COLD, warm_s=5.5, phases_s={"dynamo": 6.4, "inductor": 57.3}),
             graphs=Graphs(graphs=1, batch_size_recompiles=1),
             accuracy=Accuracy(max_relative_error=9e-7),

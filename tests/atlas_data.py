@@ -21,9 +21,9 @@ from bench.records.record import (
     Measurement,
     Peaks,
     Record,
+    Samples,
     Status,
     Telemetry,
-    Variant,
     Work,
 )
 from bench.records.run_file import append
@@ -60,8 +60,8 @@ def rounds(mean_ms: float, seed: int = 0, n: int = 40, spread: float = 0.02) -> 
 def measurement(eager_ms: float = 10.0, compiled_ms: float = 8.0, seed: int = 0, **changes: Any) -> Measurement:
     """Both variants, with the cost of compiling and one graph."""
     return Measurement(
-        eager=Variant(rounds_ms=rounds(eager_ms, seed), peak_memory_gb=0.5),
-        compiled=Variant(rounds_ms=rounds(compiled_ms, seed + 1), peak_memory_gb=0.4),
+        eager=Samples(rounds_ms=rounds(eager_ms, seed), peak_memory_gb=0.5),
+        compiled=Samples(rounds_ms=rounds(compiled_ms, seed + 1), peak_memory_gb=0.4),
         **{"compilation": Compilation(cold_s=20.0, warm_s=5.0), "graphs": Graphs(graphs=1), **changes},
     )
 

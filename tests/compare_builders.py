@@ -35,7 +35,7 @@ from subprocess import DEVNULL, Popen, run
 import msgspec
 import yaml
 
-from bench.records.record import Measurement, Status, Variant
+from bench.records.record import Measurement, Samples, Status
 from bench.records.run_file import encode, read, run_files
 from generator.languages.language import SOURCE, name_of, published_languages
 
@@ -104,7 +104,7 @@ def add_record(builder: Builder, digits: str) -> None:
     records = (record for path in run_files(results) for record in read(path))
     old = next(record for record in records if record.cell.model == MODEL and record.status is Status.PASS)
     eager_ms = float(f"{digits}5")  # one digit more, since a mean of logarithms may change the last one
-    eager, compiled = (Variant(rounds_ms=((ms,),) * 30) for ms in (eager_ms, eager_ms / 2))
+    eager, compiled = (Samples(rounds_ms=((ms,),) * 30) for ms in (eager_ms, eager_ms / 2))
     now, made = datetime.now(UTC).replace(microsecond=0), Measurement(eager=eager, compiled=compiled)
     new = msgspec.structs.replace(old, run=f"again-{digits}", process=0, measured_at=now, measurement=made)
     (results / f"{new.run}.jsonl").write_bytes(encode(new))

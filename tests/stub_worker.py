@@ -21,7 +21,7 @@ import msgspec
 import bench.measuring.worker
 from bench.plans.messages import Answer, CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request, Send
 from bench.plans.models import find
-from bench.records.record import Compilation, Environment, Graphs, Measurement, Status, Variant
+from bench.records.record import Compilation, Environment, Graphs, Measurement, Samples, Status
 
 ENVIRONMENT = Environment(device_name="Test CPU @ 1GHz", torch="2.13.0+cpu", cores=2, threads=2)
 
@@ -93,7 +93,7 @@ def eat_memory() -> None:
 
 def nonsense() -> CellOutcome:
     """Return nans as latencies."""
-    nans = Variant(rounds_ms=((math.nan,),) * 8)
+    nans = Samples(rounds_ms=((math.nan,),) * 8)
     return CellOutcome(status=Status.PASS, measurement=msgspec.structs.replace(measurement(), eager=nans))
 
 
@@ -112,8 +112,8 @@ MISBEHAVIOUR: dict[str, Callable[[], CellOutcome | None]] = {
 
 
 def measurement(*, compiled: bool = True, warm: bool = False) -> Measurement:
-    def variant(latency_ms: float) -> Variant:
-        return Variant(rounds_ms=tuple((latency_ms * random.lognormvariate(0, 0.01),) for _ in range(8)))
+    def variant(latency_ms: float) -> Samples:
+        return Samples(rounds_ms=tuple((latency_ms * random.lognormvariate(0, 0.01),) for _ in range(8)))
 
     return Measurement(
         eager=variant(20.0),

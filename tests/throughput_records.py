@@ -9,7 +9,7 @@ import msgspec
 from atlas_data import measured
 
 from bench.records.families import slugify
-from bench.records.record import UNEQUAL_BATCHES, Measurement, Record, Source, Status, Variant, Work
+from bench.records.record import UNEQUAL_BATCHES, Measurement, Record, Samples, Source, Status, Work
 
 OLD: Mapping[str, Any] = {"torch": "2.4.0"}
 NEW: Mapping[str, Any] = {"torch": "2.9.1"}
@@ -63,10 +63,10 @@ def throughput(  # each is what a test is about
     )
 
 
-def _variant(images_s: float | None, batch_size: int, own_size: int | None) -> Variant:
+def _variant(images_s: float | None, batch_size: int, own_size: int | None) -> Samples:
     if images_s is None:
-        return Variant()
-    return Variant(published_mean_ms=batch_size / images_s * 1e3, published_images_s=images_s, batch_size=own_size)
+        return Samples()
+    return Samples(published_mean_ms=batch_size / images_s * 1e3, published_images_s=images_s, batch_size=own_size)
 
 
 def family(name: str, *changes: float, **more: Any) -> list[Record]:

@@ -28,7 +28,7 @@ from bench.measuring.sensors import DeviceWatch
 from bench.measuring.variants import Variants, autocast, load_job
 from bench.plans.messages import BUILDING, PEAKS, CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility
-from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant, Work
+from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Samples, Status, Work
 from bench.records.scrub import one_line
 from bench.statistics.cells import Cells, best_peaks
 from bench.statistics.intervals import median_interval
@@ -138,7 +138,7 @@ def sampled(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> Me
     after = load_average()
     variants.find_other_processes()
     samples = [
-        Variant(
+        Samples(
             rounds_ms=tuple(tuple(round(call, 6) for call in calls) for calls in subject.rounds_ms),
             minor_faults_per_call=round(subject.faults / subject.samples, 1) if on_cpu else None,
         )
@@ -171,7 +171,7 @@ def _alone(variants: Variants, subject: Subject, send: Send) -> Measurement | No
         return None
 
 
-def _compiled_alone(variants: Variants, send: Send) -> Variant | None:
+def _compiled_alone(variants: Variants, send: Send) -> Samples | None:
     """Compile again with no memory kept for eager, and sample compiled alone. Return None if it fails again.
 
     While a CUDA graph is recorded, torch does not release what its allocator keeps for eager. A program that only calls

@@ -22,7 +22,7 @@ from bench.measuring.environment import PeakMemory
 from bench.measuring.rounds import Subject, timed, warm_up
 from bench.measuring.sensors import Sensors
 from bench.plans.messages import Job
-from bench.records.record import Cell, Graphs, Variant
+from bench.records.record import Cell, Graphs, Samples
 
 FIRST_CALLS = 3
 """Calls until a compiled model is ready: the first compiles; with CUDA graphs, the second warms up and the third
@@ -172,7 +172,7 @@ class Variants:
             if graphs.compiled_frames() == frames:
                 return
 
-    def with_resources(self, subject: Subject, variant: Variant | None) -> Variant:
+    def with_resources(self, subject: Subject, variant: Samples | None) -> Samples:
         """Return the variant with its peak memory.
 
         With CUDA graphs, compiled allocates nothing, and reserves the graphs' own pool beside all else. What eager
@@ -182,17 +182,17 @@ class Variants:
             timed(subject, PEAK_CALLS)
         is_eager = subject is self.eager
         return msgspec.structs.replace(
-            variant or Variant(),
+            variant or Samples(),
             peak_memory_gb=None if self._replays and not is_eager else memory.allocated_gb,
             peak_reserved_gb=self._eager_reserved_gb if self._replays and is_eager else memory.reserved_gb,
         )
 
-    def with_device_time(self, subject: Subject, variant: Variant | None) -> Variant:
+    def with_device_time(self, subject: Subject, variant: Samples | None) -> Samples:
         """Return the variant with its device time on a CUDA device: no other can be held while a call is queued.
 
         Raises `NotHeldError` if this one could not be held either.
         """
-        variant = variant or Variant()
+        variant = variant or Samples()
         if self.device.type != "cuda" or torch.version.hip:
             return variant
         module = self.loaded.module if subject is self.eager else self._compiled_module

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from bench.records.record import Record, Variant
+from bench.records.record import Record, Samples
 
 Fault = tuple[str, str, str]
 """The field, what is wrong with it, and the remedy."""
@@ -93,7 +93,7 @@ CEILINGS: Mapping[str, Ceiling] = {
 """Ceilings by a part of the device name. Other devices are held against what they measured of themselves."""
 
 
-def variants(record: Record) -> Iterator[tuple[str, Variant, int]]:
+def variants(record: Record) -> Iterator[tuple[str, Samples, int]]:
     """Yield the variants that have a latency: name, variant and batch size."""
     measurement = record.measurement
     for name, variant in (("eager", measurement.eager), ("compiled", measurement.compiled)) if measurement else ():
@@ -101,7 +101,7 @@ def variants(record: Record) -> Iterator[tuple[str, Variant, int]]:
             yield name, variant, variant.batch_size or record.cell.batch_size
 
 
-def calls(variant: Variant) -> list[float]:
+def calls(variant: Samples) -> list[float]:
     """Return the latencies of all calls in ms, or the published latency if there are no calls."""
     published = [] if variant.published_ms is None else [variant.published_ms]
     return [call for each in variant.rounds_ms for call in each] or published
@@ -121,7 +121,7 @@ def faults(record: Record) -> Iterator[Fault]:
     yield from _ratio(record)
 
 
-def _throughput(field: str, variant: Variant, images_s: float) -> Iterator[Fault]:
+def _throughput(field: str, variant: Samples, images_s: float) -> Iterator[Fault]:
     published = variant.published_images_s
     if published and not 1 / THROUGHPUT_SLACK <= published / images_s <= THROUGHPUT_SLACK:
         what = f"{published:g} images/s contradict its latency, which implies {images_s:.4g}"

@@ -228,7 +228,7 @@ class Environment(_Value, frozen=True):
     settings: dict[Text, Text] = {}  # whatever affects latency: allocator, TF32, cuDNN, matmul precision
 
 
-class Variant(_Value, frozen=True):
+class Samples(_Value, frozen=True):
     """Eager or compiled: the wall time of ``forward → synchronize``.
 
     `rounds_ms` holds every call of every round, in order. Round *i* of both variants was measured back to back. A
@@ -334,8 +334,8 @@ class Telemetry(_Value, frozen=True):
 class Measurement(_Value, frozen=True):
     """What one process measured. Present if at least one variant has samples."""
 
-    eager: Variant
-    compiled: Variant | None = None
+    eager: Samples
+    compiled: Samples | None = None
     compilation: Compilation | None = None
     graphs: Graphs | None = None
     accuracy: Accuracy | None = None

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.records.record import PHASES, Measurement, Peaks, Variant
+from bench.records.record import PHASES, Measurement, Peaks, Samples
 from bench.statistics.intervals import Estimate, Interval, over_processes
 from bench.statistics.processes import PARTS, READINGS, VARIANTS, Processes, VariantName
 from bench.statistics.ragged import Array, Indices
@@ -30,7 +30,7 @@ class Cells:
     @classmethod
     def of(cls, measurements: Sequence[Measurement], batch_size: float = np.nan) -> Cells:
         """Build one cell from the measurements of its processes. Without its batch size, nothing is known per image."""
-        known = measurements or [Measurement(eager=Variant())]
+        known = measurements or [Measurement(eager=Samples())]
         return cls(Processes(known), np.arange(len(known))[None, :], np.array([batch_size]))
 
     def __getitem__(self, name: str) -> Array:
@@ -258,7 +258,7 @@ def by_size(processes: Processes, sizes: Indices, batch_sizes: Array) -> Iterato
 # ── One cell ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def latency(variants: Sequence[Variant]) -> Estimate:
+def latency(variants: Sequence[Samples]) -> Estimate:
     """Return the latency of one variant in ms, pooled over its processes."""
     return _only(Cells.of([Measurement(eager=each) for each in variants]).latency("eager"))
 
@@ -289,7 +289,7 @@ def best_peaks(measurements: Sequence[Measurement]) -> Peaks | None:
     return Peaks(**known) if known else None
 
 
-def process_latencies(variants: Sequence[Variant]) -> Array:
+def process_latencies(variants: Sequence[Samples]) -> Array:
     """Return the latency of each process in ms: its median, or what was published; shape (processes,) or shorter."""
     processes = Processes([Measurement(eager=each) for each in variants]).figures
     medians, published = processes["eager_latency"], processes["eager_published_ms"]

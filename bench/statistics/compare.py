@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from bench.errors import AtlasError
-from bench.records.record import COMPARABLE, RESULTS, Cell, Environment, Record, Status, Variant, worst
+from bench.records.record import COMPARABLE, RESULTS, Cell, Environment, Record, Samples, Status, worst
 from bench.records.run_file import read, run_files, run_of
 from bench.statistics.cells import latency, process_latencies
 from bench.statistics.intervals import UNKNOWN, Estimate, mean_ratio
@@ -323,7 +323,7 @@ def _as_change(before_over_after: Estimate) -> Estimate:
     return Estimate(1 / ratio.value - 1, 1 / ratio.high - 1, 1 / ratio.low - 1)
 
 
-def _variants(records: Sequence[Record], variant: VariantName) -> list[Variant]:
+def _variants(records: Sequence[Record], variant: VariantName) -> list[Samples]:
     """Return the variants with the batch size of their cell: a source may have another one for one of the two."""
     found = [(getattr(record.measurement, variant), record.cell) for record in records if record.measurement]
     return [each for each, cell in found if each and each.batch_size in (None, cell.batch_size)]

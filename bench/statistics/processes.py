@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bench.records.record import PHASES, Measurement, Telemetry, Variant
+from bench.records.record import PHASES, Measurement, Samples, Telemetry
 from bench.statistics.ragged import Array, Ragged
 
 VariantName = Literal["eager", "compiled"]
@@ -22,7 +22,7 @@ VARIANT_FIGURES = (
     *("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call"),
     *("published_mean_ms", "published_median_ms", "published_images_s"),
 )
-"""Numbers of a `Variant` that are read as they are; their names here have the variant before them."""
+"""Numbers of a `Samples` that are read as they are; their names here have the variant before them."""
 
 PARTS: Mapping[str, Sequence[str]] = {
     "compilation": ("cold_s", "warm_s"),
@@ -70,10 +70,10 @@ class Processes:
         self.comparable = (self.figures["has_compiled"] > 0) & alike
         self._add_pairs()
 
-    def _add_variant(self, variant: VariantName, values: Sequence[Variant | None]) -> None:
+    def _add_variant(self, variant: VariantName, values: Sequence[Samples | None]) -> None:
         lists, figures = self.lists, self.figures
         figures |= {f"{variant}_{name}": _column(values, name) for name in VARIANT_FIGURES}
-        known = [each or Variant() for each in values]
+        known = [each or Samples() for each in values]
         lists[f"{variant}_device"] = Ragged.of([each.device_ms for each in known])
         calls = Ragged.of([calls for each in known for calls in each.rounds_ms])
         rounds = np.array([len(each.rounds_ms) for each in known], np.int64)

@@ -27,7 +27,7 @@ from bench.exchange.check import check
 from bench.exchange.source_files import ImportOptions
 from bench.plans.messages import CellOutcome
 from bench.records import document, selfcheck as selfchecks
-from bench.records.record import Measurement, Record, Status, Variant
+from bench.records.record import Measurement, Record, Samples, Status
 from bench.records.run_file import append, encode, read
 from bench.running import resume, sweep
 from bench.running.executors import WorkerExit
@@ -220,7 +220,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-LONG = msgspec.structs.replace(RECORDS[1], measurement=Measurement(eager=Variant(rounds_ms=((1.234567,) * 4500,))))
+LONG = msgspec.structs.replace(RECORDS[1], measurement=Measurement(eager=Samples(rounds_ms=((1.234567,) * 4500,))))
 
 
 def fill(folder: Path) -> None:

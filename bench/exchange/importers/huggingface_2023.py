@@ -16,7 +16,7 @@ from typing import cast
 
 from bench.errors import AtlasError
 from bench.exchange.source_files import ImportOptions
-from bench.records.record import SCHEMA, Cell, Environment, Measurement, Record, Source, Status, Task, Variant
+from bench.records.record import SCHEMA, Cell, Environment, Measurement, Record, Samples, Source, Status, Task
 
 RUN = "huggingface-2023"
 TABLE = Path(__file__).with_suffix(".csv")
@@ -84,5 +84,5 @@ def _record(row: dict[str, str]) -> Record:
     )
 
 
-def _variant(latency_ms: str) -> Variant:
-    return Variant(published_mean_ms=float(latency_ms))
+def _variant(latency_ms: str) -> Samples:
+    return Samples(published_mean_ms=float(latency_ms))

@@ -27,10 +27,10 @@ from bench.records.record import (
     Environment,
     Measurement,
     Record,
+    Samples,
     Source,
     Status,
     Task,
-    Variant,
 )
 from bench.records.run_file import file_slug
 
@@ -262,10 +262,10 @@ def _record(
 def _measurement(row: SourceRow, ratio: float) -> Measurement:
     compiled_ms, seconds = row.number("abs_latency"), row.known("compilation_latency", zero=True)
     return Measurement(
-        eager=Variant(
+        eager=Samples(
             published_median_ms=ratio * compiled_ms, peak_memory_gb=row.known("eager_peak_mem", zero=True) or None
         ),
-        compiled=Variant(
+        compiled=Samples(
             published_median_ms=compiled_ms, peak_memory_gb=row.known("dynamo_peak_mem", zero=True) or None
         ),
         compilation=Compilation(cold_s=seconds) if seconds else None,

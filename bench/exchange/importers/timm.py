@@ -27,9 +27,9 @@ from bench.records.record import (
     Environment,
     Measurement,
     Record,
+    Samples,
     Source,
     Status,
-    Variant,
     Work,
 )
 
@@ -233,12 +233,12 @@ def _work(gmacs: float, macts: float | None, millions: float | None, batch_size:
     )
 
 
-def _variant(row: SourceRow | None, cell_batch_size: int) -> Variant:
+def _variant(row: SourceRow | None, cell_batch_size: int) -> Samples:
     """Return the latencies of a row; empty without a row."""
     if row is None:
-        return Variant()
+        return Samples()
     batch_size = row.count("infer_batch_size")
-    return Variant(
+    return Samples(
         published_mean_ms=row.number("infer_step_time"),
         published_images_s=row.number("infer_samples_per_sec"),
         batch_size=None if batch_size == cell_batch_size else batch_size,

@@ -24,9 +24,9 @@ from bench.records.record import (
     GraphBreak,
     Graphs,
     Record,
+    Samples,
     Source,
     Status,
-    Variant,
 )
 from bench.records.run_file import append, encode, read
 
@@ -115,10 +115,10 @@ FAULTS = {
     "cell.checkpoint": good(cell=msgspec.structs.replace(CELL, checkpoint="google/vit-large")),
     "process": good(process=-1),
     "measurement.eager.rounds_ms": good(
-        process=6, measurement=msgspec.structs.replace(FOUND, eager=Variant(rounds_ms=((-1.0,),) * 8))
+        process=6, measurement=msgspec.structs.replace(FOUND, eager=Samples(rounds_ms=((-1.0,),) * 8))
     ),
     "measurement.compiled.rounds_ms": good(
-        process=7, measurement=msgspec.structs.replace(FOUND, compiled=Variant(rounds_ms=((9.0,),) * 7))
+        process=7, measurement=msgspec.structs.replace(FOUND, compiled=Samples(rounds_ms=((9.0,),) * 7))
     ),
     "measurement.compilation.cold_s": good(
         process=8, measurement=msgspec.structs.replace(FOUND, compilation=Compilation(cold_s=-1.0))
@@ -136,7 +136,7 @@ def test_all_faults_are_listed_with_line_field_and_remedy(tmp_path: Path) -> Non
 
 
 def test_milliseconds_and_seconds_mixed_up_are_found(tmp_path: Path) -> None:
-    mixed = msgspec.structs.replace(measurement(), compiled=Variant(rounds_ms=((0.01,),) * 8))
+    mixed = msgspec.structs.replace(measurement(), compiled=Samples(rounds_ms=((0.01,),) * 8))
     (ratio, *others) = [each.remedy for each in check([written(tmp_path, good(measurement=mixed))])][::-1]
     assert "milliseconds" in ratio
     assert all("milliseconds" in each for each in others), "nor can any device do that"
@@ -189,7 +189,7 @@ def test_a_torn_last_line_is_a_note(tmp_path: Path) -> None:
 def test_published_figures_need_no_raw_samples(tmp_path: Path) -> None:
     source = Source(title="t", url="https://example.org", date="2023", licence="Apache-2.0")
     figures = msgspec.structs.replace(
-        FOUND, eager=Variant(published_mean_ms=9.3), compiled=Variant(published_mean_ms=7.5), compilation=None
+        FOUND, eager=Samples(published_mean_ms=9.3), compiled=Samples(published_mean_ms=7.5), compilation=None
     )
     published = good(origin="published", measured_at=None, source=source, measurement=figures)
     assert check([written(tmp_path, published)]) == []

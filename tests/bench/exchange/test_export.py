@@ -13,13 +13,13 @@ from test_command_line import bench
 
 from bench.errors import AtlasError
 from bench.exchange.export import export
-from bench.records.record import RESULTS, Measurement, Status, Variant
+from bench.records.record import RESULTS, Measurement, Samples, Status
 from bench.records.run_file import append, compressed
 
 KINDS = [
     measured(figures=telling()),
     measured(
-        process=1, status=Status.OOM, reason="=SUM(A1)", figures=Measurement(eager=Variant(rounds_ms=rounds(9.0)))
+        process=1, status=Status.OOM, reason="=SUM(A1)", figures=Measurement(eager=Samples(rounds_ms=rounds(9.0)))
     ),
     measured(process=2, status=Status.CRASH, reason="killed by SIGSEGV"),
 ]

@@ -18,7 +18,7 @@ from bench.measuring.rounds import Subject
 from bench.measuring.variants import Variants, set_precision
 from bench.plans.messages import Job
 from bench.plans.profiles import PRECISIONS, Sampling
-from bench.records.record import Cell, Graphs, Measurement, Peaks, Status, Variant
+from bench.records.record import Cell, Graphs, Measurement, Peaks, Samples, Status
 
 AUTOCAST = "autocast-bfloat16"
 
@@ -107,7 +107,7 @@ def test_work_and_graphs_are_those_of_the_model_under_autocast(monkeypatch: pyte
     monkeypatch.setattr(roofline, "peaks", note("peaks", None))
     monkeypatch.setattr(Variants, "with_resources", lambda _self, _subject, variant: variant)
     output = [torch.ones(1)]
-    measurement = Measurement(eager=Variant(), compiled=Variant())
+    measurement = Measurement(eager=Samples(), compiled=Samples())
     trial._examined(variants, measurement, [output, output], lambda _: None)
     assert seen == [
         ("graphs", True, True),
@@ -141,7 +141,7 @@ def test_peaks_are_those_of_the_type_that_products_are_computed_in(
 
     monkeypatch.setattr(roofline, "peaks", peaks)
     variants = Variants(job(precision))
-    trial._with_peaks(variants, Measurement(eager=Variant(rounds_ms=((1.0,),))), lambda _: None)
+    trial._with_peaks(variants, Measurement(eager=Samples(rounds_ms=((1.0,),))), lambda _: None)
     assert asked == [dtype]
 
 

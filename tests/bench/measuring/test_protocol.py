@@ -17,7 +17,7 @@ from conftest import THOROUGH
 
 from bench.measuring.rounds import Subject, sample, warm_up
 from bench.plans.profiles import STANDARD, Sampling
-from bench.records.record import Measurement, Variant
+from bench.records.record import Measurement, Samples
 from bench.statistics.cells import speedup, verdict
 from bench.statistics.intervals import Estimate
 
@@ -64,7 +64,7 @@ class SimulatedMachine:
         for variant in variants:
             warm_up(variant, sampling, lambda: now_ns)
         *_, last = sample(variants, sampling, rng=rng, clock=lambda: now_ns)
-        eager, compiled = (Variant(rounds_ms=tuple(variant.rounds_ms)) for variant in variants)
+        eager, compiled = (Samples(rounds_ms=tuple(variant.rounds_ms)) for variant in variants)
         return Measurement(eager=eager, compiled=compiled, stop_reason=last.stop_reason)
 
     def cell(self, rng: random.Random, processes: int = STANDARD.processes) -> list[Measurement]:

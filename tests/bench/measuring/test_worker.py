@@ -24,7 +24,7 @@ from bench.measuring.interference import PROGRAMS, CpuReading
 from bench.measuring.variants import Variants
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
-from bench.records.record import Accuracy, Measurement, Peaks, Status, Telemetry, Variant, Work, gave_nothing
+from bench.records.record import Accuracy, Measurement, Peaks, Samples, Status, Telemetry, Work, gave_nothing
 from bench.running import preflight
 from bench.running.executors import LocalProcesses, WorkerExit
 from bench.statistics.cells import speedup
@@ -101,7 +101,7 @@ def test_rounds_that_stay_disturbed_decide_the_status(
     variant = SimpleNamespace(rounds_ms=[(1.0,)] * 4, medians_ms=lambda: np.ones(4))
     variants: Any = SimpleNamespace(had_other_processes=False, eager=variant, compiled=variant, job=job())
     telemetry = Telemetry(throttle_reasons=reasons, throttled_rounds=disturbed)
-    measured = Measurement(eager=Variant(), telemetry=telemetry)
+    measured = Measurement(eager=Samples(), telemetry=telemetry)
     assert trial._verdict(variants, measured, Accuracy(max_relative_error=0.0), repeats=True) == (status, told)
 
 
@@ -119,7 +119,7 @@ def test_programs_that_keep_an_accelerator_waiting_are_seen(monkeypatch: pytest.
 
 
 def test_peaks_that_the_latencies_beat_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    fast = Measurement(eager=Variant(rounds_ms=((1.0,),)), work=Work(flop=1e9))  # 1e12 FLOP/s
+    fast = Measurement(eager=Samples(rounds_ms=((1.0,),)), work=Work(flop=1e9))  # 1e12 FLOP/s
 
     def with_peaks(*rates: float) -> Peaks | None:
         found = iter(rates)
@@ -329,7 +329,7 @@ def test_a_device_that_others_use_is_left_alone_or_called_unstable(
 def test_peaks_of_the_run_are_not_measured_again_unless_latencies_beat_them(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = Peaks(matmul_flop_s=2e13, copy_bytes_s=1e10)
     monkeypatch.setattr(roofline, "peaks", lambda *_: measured)
-    fast = Measurement(eager=Variant(rounds_ms=((1.0,),)), work=Work(flop=1e9))  # 1e12 FLOP/s
+    fast = Measurement(eager=Samples(rounds_ms=((1.0,),)), work=Work(flop=1e9))  # 1e12 FLOP/s
 
     def with_peaks(known: Peaks) -> tuple[Peaks | None, int]:
         sent: list[Any] = []

@@ -9,7 +9,7 @@ import pytest
 from atlas_data import measured, measurement, telling
 
 from bench.records.plausibility import CEILINGS, ceiling, faults
-from bench.records.record import Measurement, Peaks, Record, Variant, Work
+from bench.records.record import Measurement, Peaks, Record, Samples, Work
 
 
 def found(record: Record) -> list[tuple[str, str]]:
@@ -77,17 +77,17 @@ def test_autocast_may_use_the_faster_type() -> None:
 @pytest.mark.parametrize(
     ("variant", "field"),
     [
-        (Variant(published_mean_ms=10.0, published_images_s=5000.0), "measurement.eager.published_images_s"),
-        (Variant(published_mean_ms=5e6), "measurement.eager"),
-        (Variant(published_mean_ms=float("nan")), "measurement.eager"),
+        (Samples(published_mean_ms=10.0, published_images_s=5000.0), "measurement.eager.published_images_s"),
+        (Samples(published_mean_ms=5e6), "measurement.eager"),
+        (Samples(published_mean_ms=float("nan")), "measurement.eager"),
     ],
 )
-def test_figures_that_contradict_each_other_are_refused(variant: Variant, field: str) -> None:
+def test_figures_that_contradict_each_other_are_refused(variant: Samples, field: str) -> None:
     assert [each for each, _ in found(measured(figures=Measurement(eager=variant)))] == [field]
 
 
 def test_variants_of_one_batch_that_differ_by_a_unit_are_refused_and_of_two_are_not() -> None:
-    eager, compiled = Variant(published_mean_ms=500.0), Variant(published_mean_ms=1.0)
+    eager, compiled = Samples(published_mean_ms=500.0), Samples(published_mean_ms=1.0)
     assert found(measured(figures=Measurement(eager=eager, compiled=compiled)))[0][0] == "measurement"
     own = msgspec.structs.replace(compiled, batch_size=8)
     assert found(measured(figures=Measurement(eager=eager, compiled=own))) == []

@@ -11,7 +11,7 @@ from conftest import LANGUAGES, ROOT, BuiltSite
 from html_page import HtmlPage, read
 
 from bench.records import run_file
-from bench.records.record import Record, Variant
+from bench.records.record import Record, Samples
 from generator.data.names import short_name
 from generator.languages.language import load_language
 
@@ -24,7 +24,7 @@ def slug(text: str) -> str:
     return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def figure(variant: Variant | None) -> str:
+def figure(variant: Samples | None) -> str:
     """Return the figure as the source printed it."""
     return "OOM" if variant is None or variant.published_mean_ms is None else f"{variant.published_mean_ms:.3f}"
 

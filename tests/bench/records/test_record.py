@@ -13,7 +13,7 @@ from test_sweep import plan, record
 from bench.errors import AtlasError
 from bench.exchange.check import check
 from bench.exchange.importers import huggingface_2023
-from bench.records.record import SCHEMA, Measurement, Status, Variant, standing, worst
+from bench.records.record import SCHEMA, Measurement, Samples, Status, standing, worst
 from bench.records.run_file import MAX_LINE_BYTES, append, decode, encode, read, run_files
 
 VIT, BEIT = plan("ViT", "BeiT").planned
@@ -47,7 +47,7 @@ def test_fields_that_are_gone_are_left_out_of_older_lines_alone() -> None:
 
 @given(st.lists(st.lists(latencies, min_size=1, max_size=5).map(tuple), max_size=5).map(tuple))
 def test_every_latency_survives_to_the_last_digit(rounds: tuple[tuple[float, ...], ...]) -> None:
-    each = msgspec.structs.replace(record(VIT), measurement=Measurement(eager=Variant(rounds_ms=rounds)))
+    each = msgspec.structs.replace(record(VIT), measurement=Measurement(eager=Samples(rounds_ms=rounds)))
     assert decode(encode(each), "x:1") == each
 
 

@@ -16,7 +16,7 @@ from bench.exchange import check as exchange
 from bench.plans.messages import CellOutcome, CheckSelf, Job, Machine, Preflight, Recipe, SelfChecked
 from bench.plans.profiles import QUICK
 from bench.records import selfcheck as documents
-from bench.records.record import Compilation, Environment, Graphs, Measurement, Status, Variant
+from bench.records.record import Compilation, Environment, Graphs, Measurement, Samples, Status
 from bench.records.selfcheck import SCHEMA, Check, Selfcheck
 from bench.running import selfcheck as running
 from bench.running.executors import LocalProcesses, WorkerExit
@@ -86,7 +86,7 @@ class Stub:
 def rounds(eager_ms: float, compiled_ms: float) -> Measurement:
     noise = [0.998, 1.002, 1.001, 0.999, 1.003, 0.997]
     eager, compiled = (
-        Variant(rounds_ms=tuple((latency_ms * each,) for each in order))
+        Samples(rounds_ms=tuple((latency_ms * each,) for each in order))
         for latency_ms, order in ((eager_ms, noise), (compiled_ms, noise[::-1]))
     )
     return Measurement(eager=eager, compiled=compiled)

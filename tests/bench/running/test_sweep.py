@@ -36,7 +36,7 @@ from bench.plans.models import find
 from bench.plans.plan import Plan, PlannedCell, Step, make_plan, pending, quickest_s
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records import plausibility
-from bench.records.record import SCHEMA, Measurement, Peaks, Record, Status, Variant, Work
+from bench.records.record import SCHEMA, Measurement, Peaks, Record, Samples, Status, Work
 from bench.records.run_file import append, read
 from bench.running import resume, sweep
 from bench.running.executors import ROOT, Executor, WorkerExit
@@ -484,7 +484,7 @@ def test_a_reason_in_colours_and_lines_can_be_read_again(tmp_path: Path) -> None
 
 
 def test_a_record_that_cannot_be_is_marked_by_the_run_and_accepted_by_the_check(tmp_path: Path) -> None:
-    fast = Variant(rounds_ms=((1.0,),) * 9)
+    fast = Samples(rounds_ms=((1.0,),) * 9)
     peaks = Peaks(matmul_flop_s=1e11, copy_bytes_s=1e10)
     impossible = Measurement(eager=fast, compiled=fast, work=Work(flop=1e12), peaks=peaks)
     answer = CellOutcome(status=Status.PASS, measurement=impossible)

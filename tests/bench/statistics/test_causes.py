@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench.records.record import GraphBreak, Graphs, Measurement, Peaks, Variant, Work
+from bench.records.record import GraphBreak, Graphs, Measurement, Peaks, Samples, Work
 from bench.statistics import causes as definition
 from bench.statistics.causes import Cause, Explanation
 from bench.statistics.cells import Cells
@@ -19,13 +19,13 @@ ROUNDS = (0.99, 1.0, 1.01) * 10
 PEAKS = Peaks(matmul_flop_s=1e12, copy_bytes_s=1e11, page_fault_s=1e-6)
 
 
-def variant(latency_ms: float, **known: Any) -> Variant:
-    return Variant(rounds_ms=tuple((latency_ms * each,) for each in ROUNDS), **known)
+def variant(latency_ms: float, **known: Any) -> Samples:
+    return Samples(rounds_ms=tuple((latency_ms * each,) for each in ROUNDS), **known)
 
 
-def cell(eager: Variant | float, compiled: Variant | float, **known: Any) -> list[Measurement]:
+def cell(eager: Samples | float, compiled: Samples | float, **known: Any) -> list[Measurement]:
     """Three processes that agree within a permille."""
-    variants = [each if isinstance(each, Variant) else variant(each) for each in (eager, compiled)]
+    variants = [each if isinstance(each, Samples) else variant(each) for each in (eager, compiled)]
     return [Measurement(eager=variants[0], compiled=variants[1], **known) for _ in range(3)]
 
 
@@ -48,7 +48,7 @@ def test_latencies_alone_explain_no_gain() -> None:
 
 
 def test_published_means_explain_nothing() -> None:
-    published = [Measurement(eager=Variant(published_mean_ms=5.0), compiled=Variant(published_mean_ms=6.0))]
+    published = [Measurement(eager=Samples(published_mean_ms=5.0), compiled=Samples(published_mean_ms=6.0))]
     assert explain(published) == ()
     assert math.isnan(figures(published)["eager_host_bound"])
 

@@ -19,7 +19,7 @@ from test_sweep import plan, record
 from bench.commands.comparison_report import as_json, markdown, summary, warnings
 from bench.errors import AtlasError
 from bench.plans.profiles import PRECISIONS
-from bench.records.record import Environment, Measurement, Record, Status, Variant
+from bench.records.record import Environment, Measurement, Record, Samples, Status
 from bench.records.run_file import append, compressed
 from bench.statistics.compare import Comparison, Side, compare, make_side, read_side, replicate
 
@@ -38,8 +38,8 @@ def measured(
     return records
 
 
-def variant(latency_ms: float) -> Variant:
-    return Variant(rounds_ms=((latency_ms,),) * 8)
+def variant(latency_ms: float) -> Samples:
+    return Samples(rounds_ms=((latency_ms,),) * 8)
 
 
 def failed(model: str, status: Status = Status.OOM) -> Record:

@@ -11,7 +11,7 @@ import pytest
 from conftest import THOROUGH
 from hypothesis import given, strategies as st
 
-from bench.records.record import Compilation, Measurement, Variant
+from bench.records.record import Compilation, Measurement, Samples
 from bench.statistics.cells import (
     Cells,
     break_even_calls,
@@ -37,11 +37,11 @@ latencies = st.lists(st.floats(0.01, 1e5), min_size=1, max_size=20)
 processes = st.lists(st.lists(latencies, min_size=1, max_size=6), min_size=1, max_size=4)
 
 
-def variant(rounds: Iterable[Iterable[float]]) -> Variant:
-    return Variant(rounds_ms=tuple(tuple(map(float, calls)) for calls in rounds))
+def variant(rounds: Iterable[Iterable[float]]) -> Samples:
+    return Samples(rounds_ms=tuple(tuple(map(float, calls)) for calls in rounds))
 
 
-def figures(variants: Sequence[Variant]) -> dict[str, float]:
+def figures(variants: Sequence[Samples]) -> dict[str, float]:
     """The columns of a cell of which only eager was measured."""
     cells = Cells.of([Measurement(eager=each) for each in variants])
     return {name: float(values[0]) for name, values in cells.figures().items()}
@@ -143,7 +143,7 @@ def test_the_mean_ratio_of_several_cells_is_geometric() -> None:
 
 
 def test_a_process_is_worth_its_median_and_a_publication_its_mean() -> None:
-    variants = [variant([[1.0], [2.0], [9.0]]), Variant(published_mean_ms=7.0), Variant()]
+    variants = [variant([[1.0], [2.0], [9.0]]), Samples(published_mean_ms=7.0), Samples()]
     assert process_latencies(variants).tolist() == [2.0, 7.0]
 
 
@@ -151,14 +151,14 @@ def test_a_process_is_worth_its_median_and_a_publication_its_mean() -> None:
 
 
 def test_published_means_give_values_without_intervals() -> None:
-    published = Measurement(eager=Variant(published_mean_ms=9.0), compiled=Variant(published_mean_ms=6.0))
+    published = Measurement(eager=Samples(published_mean_ms=9.0), compiled=Samples(published_mean_ms=6.0))
     assert speedup([published]).value == 1.5
     assert math.isnan(speedup([published]).low)
     assert latency([published.eager]).value == 9.0
     assert math.isnan(figures([published.eager])["eager_samples"])
     assert saving_ms([published]).value == 3.0
     assert verdict([published]) == "faster"  # a published figure has no interval: differences beyond 5% are clear
-    close = Measurement(eager=Variant(published_mean_ms=6.2), compiled=Variant(published_mean_ms=6.0))
+    close = Measurement(eager=Samples(published_mean_ms=6.2), compiled=Samples(published_mean_ms=6.0))
     assert verdict([close]) == "ambiguous"
 
 

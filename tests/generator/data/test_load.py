@@ -14,7 +14,7 @@ from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, 
 from bench.errors import AtlasError
 from bench.plans.profiles import PRECISIONS
 from bench.records.families import family_slug, slugify
-from bench.records.record import Graphs, Measurement, Record, Status, Variant
+from bench.records.record import Graphs, Measurement, Record, Samples, Status
 from generator.data import selection
 from generator.data.load import Results, load
 from generator.data.names import device_label, short_name
@@ -137,7 +137,7 @@ def test_versions_and_modes_have_their_own_order(tmp_path: Path) -> None:
 
 
 def test_compiled_out_of_memory_keeps_the_eager_latency(tmp_path: Path) -> None:
-    eager_only = Measurement(eager=Variant(rounds_ms=rounds(10.0)))
+    eager_only = Measurement(eager=Samples(rounds_ms=rounds(10.0)))
     (row,) = loaded(tmp_path, measured(status=Status.OOM, reason="CUDA out of memory", figures=eager_only)).by_label
     assert row["eager_ms"] == pytest.approx(10, rel=0.02)
     assert (row["compiled_ms"], row["speedup"]) == (None, None)
@@ -333,11 +333,11 @@ def test_a_run_in_two_files_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("variant", "field"),
     [
-        (Variant(rounds_ms=((1.0, 0.0),)), "eager.rounds_ms"),
-        (Variant(published_mean_ms=-1.0), "eager.published_mean_ms"),
+        (Samples(rounds_ms=((1.0, 0.0),)), "eager.rounds_ms"),
+        (Samples(published_mean_ms=-1.0), "eager.published_mean_ms"),
     ],
 )
-def test_a_latency_that_cannot_be_is_named(tmp_path: Path, variant: Variant, field: str) -> None:
+def test_a_latency_that_cannot_be_is_named(tmp_path: Path, variant: Samples, field: str) -> None:
     write(tmp_path, [measured(figures=Measurement(eager=variant))])
     with pytest.raises(AtlasError, match=rf"Expected `float` >= .*\$\.measurement\.{field}") as raised:
         load(tmp_path)
@@ -378,7 +378,7 @@ def test_what_is_doubtful_within_a_row_is_so_in_older_runs_too(tmp_path: Path) -
 
 
 def test_five_rounds_are_too_few_for_an_interval(tmp_path: Path) -> None:
-    short = Measurement(eager=Variant(rounds_ms=((20.0,),) * 5), compiled=Variant(rounds_ms=((10.0,),) * 5))
+    short = Measurement(eager=Samples(rounds_ms=((20.0,),) * 5), compiled=Samples(rounds_ms=((10.0,),) * 5))
     results = loaded(tmp_path, measured(figures=short))
     assert [(row["speedup"], row["verdict"]) for row in results.by_label] == [(2.0, "doubtful")]
     assert [anomaly.kind for anomaly in results.problems] == ["no_interval"]
@@ -388,7 +388,7 @@ def test_rounds_that_contradict_the_latencies_are_doubted(tmp_path: Path) -> Non
     # The machine slows down in the middle: each latency is the median of fast and slow rounds, and falls apart.
     eager, compiled = ((10.0,),) * 20 + ((20.0,),) * 21, ((9.5,),) * 21 + ((19.0,),) * 20
     results = loaded(
-        tmp_path, measured(figures=Measurement(eager=Variant(rounds_ms=eager), compiled=Variant(rounds_ms=compiled)))
+        tmp_path, measured(figures=Measurement(eager=Samples(rounds_ms=eager), compiled=Samples(rounds_ms=compiled)))
     )
     (row,) = results.by_label
     assert row["speedup"] == pytest.approx(20 / 9.5)

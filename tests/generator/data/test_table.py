@@ -25,8 +25,8 @@ from bench.records.record import (
     Measurement,
     Peaks,
     Record,
+    Samples,
     Status,
-    Variant,
     Work,
     worst,
 )
@@ -42,13 +42,13 @@ def some(chance: float, value: Any) -> Any:
     return value if random.random() < chance else None
 
 
-def variant(latency_ms: float, rounds: int, calls: int) -> Variant:
+def variant(latency_ms: float, rounds: int, calls: int) -> Samples:
     """Any variant that a record may have: timed or published, with or without what a device tells."""
     timed = tuple(
         tuple(latency_ms * random.lognormvariate(0, 0.05) for _ in range(calls or random.randint(1, 4)))
         for _ in range(rounds)
     )
-    return Variant(
+    return Samples(
         rounds_ms=timed,
         published_mean_ms=some(0.5, latency_ms) if not timed else None,
         published_median_ms=some(0.3, latency_ms * 0.99) if not timed else None,
@@ -91,7 +91,7 @@ def middle(values: Iterable[float | None]) -> float:
     return median(known) if known else math.nan
 
 
-def medians(variant: Variant | None) -> list[float]:
+def medians(variant: Samples | None) -> list[float]:
     """Those of its rounds; a single one is a block of the protocol of 2023, which takes its mean."""
     rounds = variant.rounds_ms if variant else ()
     return [fmean(rounds[0])] if len(rounds) == 1 else [median(calls) for calls in rounds]

@@ -13,7 +13,7 @@ import pytest
 from atlas_data import PUBLISHED, measured, measurement, rounds, write
 from throughput_records import family, throughput
 
-from bench.records.record import TOY, Measurement, Status, Variant
+from bench.records.record import TOY, Measurement, Samples, Status
 from generator.cache import Cache
 from generator.data.load import load
 from generator.data.selection import Rows, records
@@ -132,7 +132,7 @@ def test_a_loss_is_called_a_loss(tmp_path: Path) -> None:
 
 
 def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
-    eager_only = Measurement(eager=Variant(rounds_ms=rounds(10.0)))
+    eager_only = Measurement(eager=Samples(rounds_ms=rounds(10.0)))
     rows = newest(write(tmp_path, [measured(status=Status.OOM, reason="x", figures=eager_only)]))
     chart = charts.latency(rows, EN)
     (line,) = lines(chart)

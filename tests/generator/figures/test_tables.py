@@ -12,7 +12,7 @@ import pytest
 from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, telling, write
 from throughput_records import throughput
 
-from bench.records.record import Measurement, Record, Source, Status, Variant
+from bench.records.record import Measurement, Record, Samples, Source, Status
 from generator.data.load import Results, load
 from generator.data.registry import column
 from generator.data.selection import records as plain
@@ -107,8 +107,8 @@ def test_summary_has_a_line_per_device_and_source(tmp_path: Path) -> None:
 def test_a_summary_of_throughput_has_the_newest_version_and_no_doubts(tmp_path: Path) -> None:
     def imported(model: str, torch: str, eager_ms: float, *flags: str, compiled_batch: int | None = None) -> Record:
         figures = Measurement(
-            eager=Variant(published_mean_ms=eager_ms, published_images_s=256e3 / eager_ms),
-            compiled=Variant(published_mean_ms=10.0, published_images_s=25600.0, batch_size=compiled_batch),
+            eager=Samples(published_mean_ms=eager_ms, published_images_s=256e3 / eager_ms),
+            compiled=Samples(published_mean_ms=10.0, published_images_s=25600.0, batch_size=compiled_batch),
         )
         source = Source(title="t", url="https://example.org", date="2026", licence="MIT")
         record = measured(model=model, checkpoint=model, batch_size=256, torch=torch, figures=figures)

@@ -13,7 +13,7 @@ import pytest
 from atlas_data import PUBLISHED, measured, rounds, write
 from conftest import LANGUAGES
 
-from bench.records.record import Measurement, Status, Variant
+from bench.records.record import Measurement, Samples, Status
 from generator.data.digits import digits
 from generator.data.load import Results, load
 from generator.data.parts import Part
@@ -73,7 +73,7 @@ def test_every_row_and_figure_is_there() -> None:
 
 
 def test_a_narrow_interval_gives_more_digits_here_too(tmp_path: Path) -> None:
-    eager, compiled = (Variant(rounds_ms=rounds(ms, spread=0.001)) for ms in (20.0, 10.0))
+    eager, compiled = (Samples(rounds_ms=rounds(ms, spread=0.001)) for ms in (20.0, 10.0))
     results = load(write(tmp_path, [measured(figures=Measurement(eager=eager, compiled=compiled))]))
     (row,), (cell,) = unpacked(results), results.by_label
     assert int(row["digits"].split()[0]) == digits(cell, "eager_ms") >= 2

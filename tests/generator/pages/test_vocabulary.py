@@ -21,7 +21,7 @@ from throughput_records import family, throughput
 
 from bench.errors import AtlasError
 from bench.plans.profiles import PRECISIONS
-from bench.records.record import GraphBreak, Graphs, Measurement, Status, Variant
+from bench.records.record import GraphBreak, Graphs, Measurement, Samples, Status
 from generator.data.load import Results, load
 from generator.data.registry import COLUMNS
 from generator.figures import matrix
@@ -92,7 +92,7 @@ def published() -> Pages:
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    figures = Measurement(eager=Variant(((9.0,),)))
+    figures = Measurement(eager=Samples(((9.0,),)))
     failed = measured(batch_size=16, status=Status.OOM, reason="x", figures=figures, **ON_CPU)
     return Pages(load(mixed_records(tmp_path_factory.mktemp("results"), failed)))
 
@@ -104,7 +104,7 @@ def test_a_published_difference_within_noise_has_no_colour(published: Pages) -> 
 
 
 def test_what_was_skipped_shows_the_eager_latency_and_says_why(tmp_path: Path) -> None:
-    eager = Measurement(eager=Variant(rounds_ms=tuple((40.0,) for _ in range(9))))
+    eager = Measurement(eager=Samples(rounds_ms=tuple((40.0,) for _ in range(9))))
     skipped = measured(status=Status.SKIPPED, reason="no compiler: install <g++>", figures=eager, **ON_CPU)
     html = Pages(load(write(tmp_path, [skipped]))).render("{{ latency_table(device=atlas.devices[0].slug) }}")
     (_, (_, *cells)), *_ = Tables(html).tables
