@@ -30,6 +30,7 @@ from bench.records.record import (
     Status,
     Task,
     Work,
+    variant_of,
 )
 from bench.records.run_file import encode
 
@@ -84,7 +85,7 @@ def _cells(models: int) -> Sequence[Cell]:
             device="cuda",
             dtype="float16",
             batch_size=batch_size,
-            compile_mode=mode,
+            variant=variant_of(mode),
             input_size=(224, 224),
         )
         for number, model in enumerate(model_names(models))
@@ -145,7 +146,7 @@ def _template(run: str, cell: Cell, environment: Environment, night: int, latenc
         measurement=Measurement(
             eager=Samples(rounds_ms=((_EAGER,),), peak_memory_gb=0.5 + night % 9 / 100),
             compiled=Samples(rounds_ms=((_COMPILED,),), peak_memory_gb=0.4),
-            compilation=Compilation(cold_s=_COLD, warm_s=5.5, phases_s={"dynamo": 6.4, "inductor": 57.3}),
+            compilation=Compilation(ready_s={"cold": _COLD, "warm": 5.5}, phases_s={"dynamo": 6.4, "inductor": 57.3}),
             graphs=Graphs(graphs=1, batch_size_recompiles=1),
             accuracy=Accuracy(max_relative_error=9e-7),
             warmup_calls=14,
@@ -155,7 +156,7 @@ def _template(run: str, cell: Cell, environment: Environment, night: int, latenc
         ),
         seconds=134.5,
         command=f"python -m bench run --profile standard --model {cell.model} --batch-size {cell.batch_size}"
-        f" --compile-mode {cell.compile_mode} --dtype {cell.dtype} --device {cell.device}",
+        f" --variant {cell.variant} --dtype {cell.dtype} --device {cell.device}",
         plan="40254a",
     )
     places = {
@@ -163,7 +164,7 @@ def _template(run: str, cell: Cell, environment: Environment, night: int, latenc
         f'"{_DATE:%Y-%m-%dT%H:%M:%SZ}"': b'"%s"',
         f"[[{_EAGER}]]": b"%s",
         f"[[{_COMPILED}]]": b"%s",
-        f'"cold_s":{_COLD}': b'"cold_s":%r',
+        f'"cold":{_COLD}': b'"cold":%r',
     }
     line = encode(record).replace(b"%", b"%%")
     for text, place in places.items():

@@ -25,6 +25,7 @@ from bench.records.record import (
     Status,
     Telemetry,
     Work,
+    variant_of,
 )
 from bench.records.run_file import append
 
@@ -45,9 +46,11 @@ def cell(**changes: Any) -> Cell:
         device="cuda",
         dtype="float32",
         batch_size=1,
-        compile_mode="default",
+        variant="compile:default",
         input_size=(224, 224),
     )
+    if mode := changes.pop("compile_mode", None):
+        changes["variant"] = variant_of(mode)
     return msgspec.structs.replace(vit, **changes)
 
 
@@ -62,7 +65,7 @@ def measurement(eager_ms: float = 10.0, compiled_ms: float = 8.0, seed: int = 0,
     return Measurement(
         eager=Samples(rounds_ms=rounds(eager_ms, seed), peak_memory_gb=0.5),
         compiled=Samples(rounds_ms=rounds(compiled_ms, seed + 1), peak_memory_gb=0.4),
-        **{"compilation": Compilation(cold_s=20.0, warm_s=5.0), "graphs": Graphs(graphs=1), **changes},
+        **{"compilation": Compilation(ready_s={"cold": 20.0, "warm": 5.0}), "graphs": Graphs(graphs=1), **changes},
     )
 
 

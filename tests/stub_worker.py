@@ -118,7 +118,7 @@ def measurement(*, compiled: bool = True, warm: bool = False) -> Measurement:
     return Measurement(
         eager=variant(20.0),
         compiled=variant(10.0) if compiled else None,
-        compilation=Compilation(cold_s=None if warm else 5.0, warm_s=1.0 if warm else None),
+        compilation=Compilation(ready_s={"warm": 1.0} if warm else {"cold": 5.0}),
         graphs=Graphs(graphs=1),
         stop_reason="rounds",
     )

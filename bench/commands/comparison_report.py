@@ -27,7 +27,7 @@ from bench.statistics.verdicts import Verdict
 
 STYLES = {"faster": "green", "slower": "bold red", "same": "", "ambiguous": "yellow", "unknown": "dim"}
 
-_COORDINATES = ("batch_size", "compile_mode", "precision", "channels_last", "dynamic", "weights", "device")
+_COORDINATES = ("batch_size", "variant", "precision", "channels_last", "grad_mode", "weights", "device")
 _FIGURES = ("A ms", "B ms", "change", "95% interval", "processes", "verdict")
 _LEFT = ("model", *_COORDINATES, "device_name", "verdict")
 _MOST_NAMED = 8  # cells in one line

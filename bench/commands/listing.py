@@ -9,9 +9,9 @@ import argparse
 
 from bench.commands import OK, Commands
 from bench.errors import counted
+from bench.measuring.variants import VARIANTS
 from bench.plans.models import MODELS
 from bench.plans.profiles import PRECISIONS, PROFILES
-from bench.records.record import COMPILE_MODES
 
 
 def add(commands: Commands) -> None:
@@ -30,12 +30,12 @@ def _list(_options: argparse.Namespace) -> int:
     print("Any other checkpoint: --checkpoint ID_OR_DIR --task TASK\n\nProfiles (--profile)")
     for profile in PROFILES.values():
         sizes = ", ".join(map(str, profile.batch_sizes))
-        cells = len(profile.models) * len(profile.batch_sizes) * len(profile.compile_modes) * len(profile.dtypes)
+        cells = len(profile.models) * len(profile.batch_sizes) * len(profile.variants) * len(profile.dtypes)
         print(f"  {profile.name:<12} {profile.summary}")
-        print(f"  {'':<12} batch size {sizes}; {', '.join(profile.compile_modes)}; {', '.join(profile.dtypes)}")
+        print(f"  {'':<12} batch size {sizes}; {', '.join(profile.variants)}; {', '.join(profile.dtypes)}")
         on_cpu = f" ({profile.cpu_processes} on a CPU)" if profile.cpu_processes else ""
         print(f"  {'':<12} {counted(cells, 'case')}, processes per case: {profile.processes}{on_cpu}")
-    print(f"\nCompile modes (--compile-mode)\n  {', '.join(COMPILE_MODES)}")
+    print(f"\nVariants (--variant)\n  {', '.join(VARIANTS)}")
     print(f"\nData types (--dtype)\n  {', '.join(PRECISIONS)}")
     print("  autocast: weights and inputs stay in float32; TF32: float32 with TF32 in all products, on an NVIDIA GPU")
     return OK

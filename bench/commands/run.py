@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
         "run",
         help="measure the benchmark cases of a profile",
         description="Measure the benchmark cases of a profile: each is one model on one device with one data type, "
-        "batch size and compile mode. To resume an interrupted run, run the same command again.",
+        "batch size and variant. To resume an interrupted run, run the same command again.",
         epilog="Options that you omit take their values from the profile: see `python -m bench list`. Some options "
         "take several values: --batch-size 1 4 16.",
         allow_abbrev=False,
@@ -67,9 +67,14 @@ def add(commands: Commands) -> None:
     what.add_argument("--shrunken", action="store_true", help="one-layer models at 64×64, to try out the harness")
     how = run.add_argument_group("how")
     how.add_argument("--batch-size", nargs="+", action="extend", metavar="N", help="images per call")
-    how.add_argument("--compile-mode", nargs="+", action="extend", metavar="MODE", help=", ".join(COMPILE_MODES))
+    how.add_argument(
+        "--variant",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help=f"how to run the model: {', '.join(COMPILE_MODES)}, or any other that `python -m bench list` names",
+    )
     how.add_argument("--dtype", nargs="+", action="extend", metavar="TYPE", help=", ".join(PRECISIONS))
-    how.add_argument("--dynamic", metavar="CHOICE", help="dynamic shapes: true, false, auto (default: auto)")
     how.add_argument(
         "--malloc", metavar="CHOICE", help="what to do with freed memory: keep, or default (glibc's settings)"
     )

@@ -16,19 +16,18 @@ import msgspec
 from bench.choices import pick
 from bench.commands import LARGEST_COUNT, MEASURED, count
 from bench.errors import AtlasError
+from bench.measuring.variants import VARIANTS
 from bench.plans.checkpoints import identify
 from bench.plans.messages import Recipe, Weights
 from bench.plans.models import MODELS, find
 from bench.plans.profiles import PRECISIONS, PROFILES, Profile
-from bench.records.record import COMPILE_MODES, Task
+from bench.records.record import Task
 
 if TYPE_CHECKING:
     from bench.plans.duration import DurationEstimates
     from bench.plans.messages import Machine
     from bench.plans.plan import Plan
     from bench.running.resume import RunFile
-
-DYNAMIC = {"true": True, "false": False, "auto": None}
 
 MALLOC = {"keep": True, "default": False}
 
@@ -46,12 +45,10 @@ def profile_of(options: argparse.Namespace) -> Profile:
         changes["models"] = tuple(find(name).label for name in options.model or ())
     if options.batch_size:
         changes["batch_sizes"] = tuple(count("--batch-size", text, LARGEST_BATCH) for text in options.batch_size)
-    if options.compile_mode:
-        changes["compile_modes"] = tuple(pick("compile-mode", name, COMPILE_MODES) for name in options.compile_mode)
+    if options.variant:
+        changes["variants"] = tuple(variant_named(name) for name in options.variant)
     if options.dtype:
         changes["dtypes"] = tuple(pick("dtype", name, PRECISIONS) for name in options.dtype)
-    if options.dynamic:
-        changes["dynamic"] = DYNAMIC[pick("dynamic", options.dynamic, DYNAMIC)]
     if options.malloc:
         changes["keep_memory"] = MALLOC[pick("malloc", options.malloc, MALLOC)]
     if options.allow_busy:
@@ -60,6 +57,11 @@ def profile_of(options: argparse.Namespace) -> Profile:
         changes["processes"] = count("--processes", options.processes, LARGEST_COUNT)
         changes["cpu_processes"] = None
     return msgspec.structs.replace(PROFILES[pick("profile", options.profile or "quick", PROFILES)], **changes)
+
+
+def variant_named(text: str) -> str:
+    """Return the name of a variant, which a user may give without its "compile:". Raises `AtlasError`."""
+    return pick("variant", text if text.startswith(("compile:", "eager:")) else f"compile:{text}", VARIANTS)
 
 
 def recipes_of(options: argparse.Namespace) -> list[Recipe]:

@@ -11,8 +11,8 @@ import torch
 from torch.utils.benchmark import Timer
 
 from bench.measuring import trial
+from bench.measuring.pair import Pair
 from bench.measuring.rounds import Subject, sample, timed, warm_up
-from bench.measuring.variants import Variants
 from bench.plans.messages import CheckSelf, Phase, SelfChecked, Send
 from bench.records.selfcheck import BOUND, Check
 from bench.statistics.intervals import median_interval
@@ -30,7 +30,7 @@ CLOCK_BOUND = 0.01
 @torch.no_grad()
 def run(request: CheckSelf, send: Send) -> SelfChecked:
     """Return the rounds of eager against eager, and the checks of both variants if the request asks for them."""
-    variants = Variants(request.job)
+    variants = Pair(request.job)
     warm_up(variants.eager, request.job.sampling)
     twin = Subject(variants.eager.call, warmup_ms=list(variants.eager.warmup_ms))
     measurement = trial.sampled(variants, (variants.eager, twin), send)
@@ -45,7 +45,7 @@ def run(request: CheckSelf, send: Send) -> SelfChecked:
     return SelfChecked(measurement=measurement, checks=tuple(checks))
 
 
-def _timer(variants: Variants, name: VariantName, subject: Subject) -> Check:
+def _timer(variants: Pair, name: VariantName, subject: Subject) -> Check:
     """Compare our latency of one variant with the latency of torch's Timer. The two take turns."""
     timer = Timer("call(0)", globals={"call": subject.call}, num_threads=torch.get_num_threads())
     turn_s = variants.job.sampling.max_s / 20  # short, since the machine's speed changes within seconds
@@ -60,7 +60,7 @@ def _timer(variants: Variants, name: VariantName, subject: Subject) -> Check:
     return Check(name="timer", has_passed=abs(figure - 1) <= BOUND, variant=name, figure=figure, low=low, high=high)
 
 
-def _busy_time(variants: Variants, name: VariantName, subject: Subject) -> Check:
+def _busy_time(variants: Pair, name: VariantName, subject: Subject) -> Check:
     """A call takes at least as long as the profiler sees the device busy: else we would not wait for all of it.
 
     A CPU has nothing to wait for: there, the figure is the share of the latency that is spent in operators.

@@ -23,9 +23,9 @@ from bench.measuring.build import Inputs, Loaded
 from bench.measuring.doctor import NO_COMPILER
 from bench.measuring.environment import load_average, minor_faults
 from bench.measuring.interference import SLOWDOWNS, CpuWatch, RoundWatch, Watch
+from bench.measuring.pair import Pair, autocast, load_job
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
-from bench.measuring.variants import Variants, autocast, load_job
 from bench.plans.messages import BUILDING, PEAKS, CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility
 from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Samples, Status, Work
@@ -68,7 +68,7 @@ def run(job: Job, send: Send) -> CellOutcome:
     send(Phase(name=BUILDING))
     size = None
     try:
-        variants = Variants(job)
+        variants = Pair(job)
         size = variants.loaded.input_size
         if variants.find_other_processes() and not job.allow_busy:
             return CellOutcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
@@ -101,7 +101,7 @@ def run(job: Job, send: Send) -> CellOutcome:
     return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
 
 
-def _with_what_runs(variants: Variants, failed: CellOutcome, send: Send) -> CellOutcome:
+def _with_what_runs(variants: Pair, failed: CellOutcome, send: Send) -> CellOutcome:
     """Return the outcome of a cell in which compiled failed, with the latencies of whatever runs alone."""
     variants.release_compiled()
     compiled = _compiled_alone(variants, send) if failed.status is Status.OOM else None
@@ -117,7 +117,7 @@ def _with_what_runs(variants: Variants, failed: CellOutcome, send: Send) -> Cell
 # ── Sampling ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def sampled(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> Measurement:
+def sampled(variants: Pair, subjects: tuple[Subject, ...], send: Send) -> Measurement:
     """Sample the subjects (eager first)."""
     on_cpu = variants.device.type == "cpu"
     expected = expected_rounds(subjects, variants.job.sampling)
@@ -154,7 +154,7 @@ def sampled(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> Me
     )
 
 
-def _watch(variants: Variants) -> RoundWatch:
+def _watch(variants: Pair) -> RoundWatch:
     """Return a watch of all that may disturb a round. An accelerator waits for the thread that launches its kernels, so
     the CPU is watched as well."""
     device: list[Watch] = [DeviceWatch(variants.sensors)] if variants.sensors else []
@@ -162,7 +162,7 @@ def _watch(variants: Variants) -> RoundWatch:
     return RoundWatch([*device, CpuWatch(threads)])
 
 
-def _alone(variants: Variants, subject: Subject, send: Send) -> Measurement | None:
+def _alone(variants: Pair, subject: Subject, send: Send) -> Measurement | None:
     """Sample one variant alone after compiled failed, in the place of eager. Return None if it fails too."""
     subject.clear_rounds()
     try:
@@ -171,7 +171,7 @@ def _alone(variants: Variants, subject: Subject, send: Send) -> Measurement | No
         return None
 
 
-def _compiled_alone(variants: Variants, send: Send) -> Samples | None:
+def _compiled_alone(variants: Pair, send: Send) -> Samples | None:
     """Compile again with no memory kept for eager, and sample compiled alone. Return None if it fails again.
 
     While a CUDA graph is recorded, torch does not release what its allocator keeps for eager. A program that only calls
@@ -189,21 +189,19 @@ def _compiled_alone(variants: Variants, send: Send) -> Samples | None:
     return found.eager if found else None
 
 
-def _compilation(variants: Variants, first_calls_ms: tuple[float, ...]) -> Compilation:
+def _compilation(variants: Pair, first_calls_ms: tuple[float, ...]) -> Compilation:
     """Return the time to ready: the first calls minus their time in steady state."""
     steady_ms = float(np.median(variants.compiled.medians_ms()))
     ready_s = round(max(0.0, sum(first_calls_ms) - len(first_calls_ms) * steady_ms) / 1e3, 3)
     is_warm = variants.job.warm
-    return Compilation(
-        cold_s=None if is_warm else ready_s, warm_s=ready_s if is_warm else None, phases_s=graphs.phases_s()
-    )
+    return Compilation(ready_s={"warm" if is_warm else "cold": ready_s}, phases_s=graphs.phases_s())
 
 
 # ── Diagnostics ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _examined(
-    variants: Variants,
+    variants: Pair,
     measurement: Measurement,
     outputs: list[accuracy.Tensors],
     send: Send,
@@ -246,7 +244,7 @@ def _examined(
     return replace(measurement, failures=failures), errors
 
 
-def _with_causes(variants: Variants, measurement: Measurement, send: Send) -> Measurement:
+def _with_causes(variants: Pair, measurement: Measurement, send: Send) -> Measurement:
     """Return the measurement with the inputs of its causes. Only the first process records what is equal in all."""
     if variants.job.warm:
         return _with_peaks(variants, measurement, send)
@@ -261,12 +259,12 @@ def _with_causes(variants: Variants, measurement: Measurement, send: Send) -> Me
     return msgspec.structs.replace(diagnosed, graphs=msgspec.structs.replace(found, batch_size_recompiles=recompiles))
 
 
-def _work(variants: Variants) -> Work:
+def _work(variants: Pair) -> Work:
     with autocast(variants.job.cell):
         return roofline.work(variants.loaded.module, variants.loaded.batches[0])
 
 
-def _with_peaks(variants: Variants, measurement: Measurement, send: Send) -> Measurement:
+def _with_peaks(variants: Pair, measurement: Measurement, send: Send) -> Measurement:
     """Return the measurement with the best rates of the device. Where its work is known, as in the first process of a
     cell, rates that its own latencies beat are measured again: something disturbed them. What they still beat by more
     than any algorithm saves is left out. Earlier processes may have measured them."""
@@ -287,7 +285,7 @@ def _share_of(peaks: Peaks | None, measurement: Measurement) -> float:
     return max(float(cells.peak_share(name)[0]) for name in VARIANTS)
 
 
-def _retraced(variants: Variants, send: Send) -> int | None:
+def _retraced(variants: Pair, send: Send) -> int | None:
     """Return how many frames are traced again for other batch sizes, or None if that fails or takes too long.
 
     What is too slow keeps running until the process ends, so nothing may be timed afterwards.
@@ -297,7 +295,13 @@ def _retraced(variants: Variants, send: Send) -> int | None:
 
     def ask() -> None:
         with autocast(variants.job.cell):  # which each thread has of its own
-            answers.append(attempt(lambda: graphs.batch_size_recompiles(module, inputs, variants.job.cell.dynamic)))
+            answers.append(
+                attempt(
+                    lambda: graphs.batch_size_recompiles(
+                        module, inputs, {"true": True, "false": False}.get(variants.job.cell.dynamic)
+                    )
+                )
+            )
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
@@ -323,7 +327,7 @@ def _told(job: Job, error: Exception) -> str:
     return one_line(f"{type(error).__name__}: {job.recipe.without_folder(str(error))}")
 
 
-def _accuracy(variants: Variants, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
+def _accuracy(variants: Pair, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
     """Compare compiled with eager, and if they differ, both with eager in a higher precision."""
     dtype = accuracy.rounding_type(variants.job.cell)
     errors = accuracy.compare(eager, compiled)
@@ -354,7 +358,7 @@ def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
 
 
 def _verdict(
-    variants: Variants, measurement: Measurement, errors: Accuracy | None, *, repeats: bool
+    variants: Pair, measurement: Measurement, errors: Accuracy | None, *, repeats: bool
 ) -> tuple[Status, str | None]:
     """Return the status and its reason, the most serious one first."""
     telemetry = measurement.telemetry
@@ -371,7 +375,7 @@ def _verdict(
     return (Status.UNSTABLE, instability) if instability else (Status.PASS, None)
 
 
-def _instability(variants: Variants, disturbed: int, reasons: Iterable[str]) -> str | None:
+def _instability(variants: Pair, disturbed: int, reasons: Iterable[str]) -> str | None:
     """Return why the latencies are unreliable, or None."""
     if variants.had_other_processes:
         return BUSY

@@ -1,201 +1,122 @@
-"""Eager and compiled as two `Subject`s of one module: call, compile, warm up, and measure memory.
+"""How a model may run: one table, from which commands take the names and a worker what to call.
 
-Imports torch.
+`start` takes the module, the first batch and the folder that `build` left, and returns what to call with each batch.
+It may change neither the module, which eager runs beside it, nor the batch. To add a variant, add it here.
+Imports torch only to start one.
+
+    python -m bench run --variant compile:reduce-overhead
 """
 
 from __future__ import annotations
 
-import gc
-import os
-import time
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-import numpy as np
-import torch
+from bench.records.record import COMPILE_MODES
 
-from bench.measuring import accuracy, graphs, roofline
-from bench.measuring.build import Loaded, load
-from bench.measuring.device_time import device_ms
-from bench.measuring.environment import PeakMemory
-from bench.measuring.rounds import Subject, timed, warm_up
-from bench.measuring.sensors import Sensors
-from bench.plans.messages import Job
-from bench.records.record import Cell, Graphs, Samples
+if TYPE_CHECKING:
+    import torch
 
-FIRST_CALLS = 3
-"""Calls until a compiled model is ready: the first compiles; with CUDA graphs, the second warms up and the third
-records."""
-
-WARM_UPS = 3
-"""Maximum number of warm-ups of a compiled model that still compiles."""
-
-PEAK_CALLS = 1
-"""Calls to measure peak memory. Both variants have already allocated what they keep."""
-
-REPLAYING = ("reduce-overhead", "max-autotune")
-"""Modes that replay CUDA graphs, invisible to the allocator."""
+Call = Callable[..., Any]
+"""Takes a batch as keyword arguments, and returns the output of the model."""
 
 
-def load_job(job: Job) -> Loaded:
-    """Build the model of the job's cell and its batches: see `load`. Autocast leaves both in float32."""
-    return load(
-        job.recipe,
-        batch_size=job.cell.batch_size,
-        batches=job.sampling.inputs,
-        dtype=torch.float32 if job.cell.autocast else getattr(torch, job.cell.dtype),
-        device=torch.device(job.cell.device),
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a model, which is compared with eager."""
+
+    name: str
+    start: Callable[[torch.nn.Module, Mapping[str, torch.Tensor], Path], Call]
+    build: Callable[[torch.nn.Module, Mapping[str, torch.Tensor], Path], None] | None = None  # in an earlier process
+    same_process: bool = True  # else eager runs in a process of its own, before or after this one
+    needs: str | None = None  # a package besides torch
+
+
+def _twin(module: torch.nn.Module) -> torch.nn.Module:
+    """Return a copy of the module with the same weights, which can be changed without changing eager."""
+    shared = {id(each): each for each in (*module.parameters(), *module.buffers())}
+    return deepcopy(module, shared)
+
+
+def _compiled(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, **options: Any) -> Call:
+    import torch  # noqa: PLC0415 - as above
+
+    return torch.compile(module, **options)
+
+
+def _marked(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
+    """Compile for any batch size, and for the image size of the first batch alone."""
+    import torch  # noqa: PLC0415
+
+    compiled = torch.compile(module, mode=mode)
+
+    def call(**inputs: torch.Tensor) -> Any:
+        for value in inputs.values():
+            if len(value) > 1:  # torch compiles a size of 1 for itself
+                torch._dynamo.maybe_mark_dynamic(value, 0)  # noqa: SLF001 - as its documentation does
+        return compiled(**inputs)
+
+    return call
+
+
+def _regions(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
+    """Compile each block of the longest repeated stack of layers, of which the compiler sees the first only."""
+    import torch  # noqa: PLC0415
+
+    twin = _twin(module)
+    stacks = [each for each in twin.modules() if isinstance(each, torch.nn.ModuleList | torch.nn.Sequential)]
+    repeated = [each for each in stacks if len(each) > 1 and len({type(block) for block in each}) == 1]
+    if not repeated:
+        raise RuntimeError("the model has no repeated blocks to compile one by one")
+    for block in max(repeated, key=lambda stack: sum(each.numel() for each in stack.parameters())):
+        block.compile(mode=mode)
+    return twin
+
+
+def _given_layout(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
+    """Compile without turning convolutions to channels last, which Inductor does by itself."""
+    import torch  # noqa: PLC0415
+    from torch._inductor import list_mode_options  # noqa: PLC0415
+
+    return torch.compile(module, options=list_mode_options(mode) | {"layout_optimization": False})
+
+
+def _channels_last(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path) -> Call:
+    """Run eager with weights and images in channels-last format."""
+    import torch  # noqa: PLC0415
+
+    twin = deepcopy(module).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def call(**inputs: torch.Tensor) -> Any:
+        images = {
+            name: value.contiguous(memory_format=torch.channels_last) if value.dim() == 4 else value
+            for name, value in inputs.items()
+        }
+        return twin(**images)
+
+    return call
+
+
+def _of_mode(mode: str) -> tuple[Variant, ...]:
+    name = f"compile:{mode}"
+    return (
+        Variant(name, partial(_compiled, mode=mode)),
+        Variant(f"{name}:dynamic", partial(_compiled, mode=mode, dynamic=True)),
+        Variant(f"{name}:static", partial(_compiled, mode=mode, dynamic=False)),
+        Variant(f"{name}:marked", partial(_marked, mode=mode)),
+        Variant(f"{name}:regions", partial(_regions, mode=mode)),
+        Variant(f"{name}:given-layout", partial(_given_layout, mode=mode)),
     )
 
 
-def set_precision(cell: Cell) -> None:
-    """Let CUDA's float32 products use TF32 if the cell asks for it, and else not, for the rest of this process.
-
-    cuDNN's convolutions may use TF32 in any case, as is torch's default. Raises `RuntimeError` where the device, or a
-    variable of the environment, would leave the cell in another precision than its own.
-    """
-    if cell.autocast:
-        with autocast(cell):
-            if not torch.is_autocast_enabled(cell.device):  # torch only warns, and stays in float32
-                raise RuntimeError(f"there is no autocast to {cell.dtype} on this {cell.device} device")
-    if cell.device != "cuda":
-        return
-    if cell.tf32 and not torch.cuda.is_tf32_supported():
-        raise RuntimeError("this GPU has no TF32")
-    if cell.tf32 and os.environ.get("NVIDIA_TF32_OVERRIDE") == "0":
-        raise RuntimeError("NVIDIA_TF32_OVERRIDE=0 forbids TF32: unset it")
-    torch.backends.cuda.matmul.allow_tf32 = cell.tf32
-
-
-def autocast(cell: Cell) -> AbstractContextManager[object]:
-    """Return a context for one call of the model, eager or compiled: autocast if the cell has it.
-
-    A service enters autocast in each request, so each call here does. What that takes, some microseconds, is part of
-    both latencies, and so is casting the weights: torch keeps cast weights no longer than the outermost autocast.
-    """
-    return torch.autocast(cell.device, getattr(torch, cell.dtype)) if cell.autocast else nullcontext()
-
-
-def _release(device: torch.device) -> None:
-    """Give back the memory of all that nothing refers to any more."""
-    gc.unfreeze()  # sampling freezes what exists, compiled code too
-    gc.collect()
-    if device.type != "cpu":
-        torch.accelerator.empty_cache()
-
-
-class Variants:
-    """Eager and compiled, each a `Subject`, with the same module and batches."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        set_precision(job.cell)
-        self.loaded = load_job(job)
-        self.device = torch.device(job.cell.device)
-        self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
-        self.had_other_processes = False
-        self._replays = self.device.type == "cuda" and job.cell.compile_mode in REPLAYING
-        self._eager_reserved_gb: float | None = None  # before compiling, where compiled will reserve memory for graphs
-        self._compiled_module: Any = None
-        self._cuts: dict[str, None] = {}
-        self.traffic_bytes: list[int] = []  # of each compiled graph, unless it came from a cache
-        self.eager = Subject(lambda number: self._call(self.loaded.module, number))
-        self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
-
-    def _call(self, module: Any, number: int) -> Any:
-        """Run forward and wait for the device."""
-        output = self.forward(module, number)
-        self.synchronize()
-        return output
-
-    def forward(self, module: Any, number: int) -> Any:
-        """Start a call as a service does."""
-        with autocast(self.job.cell):
-            return module(**self.loaded.batches[number % len(self.loaded.batches)])
-
-    def synchronize(self) -> None:
-        """Wait for the device. A CPU is always done."""
-        if self.device.type != "cpu":
-            torch.accelerator.synchronize(self.device)
-
-    def find_other_processes(self) -> bool:
-        """Return whether another process uses the device, or did so at an earlier call."""
-        self.had_other_processes = self.had_other_processes or bool(self.sensors and self.sensors.other_processes())
-        return self.had_other_processes
-
-    def output(self, subject: Subject) -> accuracy.Tensors:
-        """Return a copy of the output for the first batch. CUDA graphs reuse the memory of their outputs."""
-        return accuracy.tensors(subject.call(0))
-
-    def note_reserved_memory(self) -> None:
-        """Measure what eager reserves alone: once CUDA graphs are recorded, their memory cannot be told apart."""
-        if self._replays:
-            with PeakMemory(self.device) as memory:
-                timed(self.eager, PEAK_CALLS)
-            self._eager_reserved_gb = memory.reserved_gb
-
-    def compile(self) -> tuple[float, ...]:
-        """Compile, and return the latencies in ms of the calls until the model is ready. The first one includes the
-        import of Inductor."""
-        cell, start, self.traffic_bytes, self._cuts = self.job.cell, time.perf_counter(), [], {}
-        graphs.reset()  # with CUDA, it imports Inductor
-        noting: AbstractContextManager[dict[str, None]] = graphs.cut_reasons() if self._replays else nullcontext({})
-        with roofline.inductor_traffic() as traffic_bytes, noting as cuts:
-            imported_ms = (time.perf_counter() - start) * 1e3
-            self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
-            try:
-                first, *others = timed(self.compiled, FIRST_CALLS)
-            finally:
-                self.traffic_bytes, self._cuts = traffic_bytes, cuts
-        return imported_ms + first, *others
-
-    def inspect_graphs(self) -> Graphs:
-        """Return what Dynamo did, and how many CUDA graphs a warm call replays. Compiled code may be lost after it."""
-        replays = graphs.replayed(lambda: timed(self.compiled, 1)) if self._replays else None
-        with autocast(self.job.cell):
-            return graphs.inspect(self.loaded.module, self.loaded.batches[0], replays, self._cuts)
-
-    def release_compiled(self) -> None:
-        """Release the memory of the compiled model, as far as the device still responds."""
-        self._compiled_module = None
-        with suppress(Exception):
-            graphs.reset()
-            _release(self.device)
-
-    def warm_up_compiled(self) -> None:
-        """Warm up until no more frames are compiled."""
-        for _ in range(WARM_UPS):
-            frames = graphs.compiled_frames()
-            self.compiled.warmup_ms.clear()
-            warm_up(self.compiled, self.job.sampling)
-            if graphs.compiled_frames() == frames:
-                return
-
-    def with_resources(self, subject: Subject, variant: Samples | None) -> Samples:
-        """Return the variant with its peak memory.
-
-        With CUDA graphs, compiled allocates nothing, and reserves the graphs' own pool beside all else. What eager
-        reserves is then that of `note_reserved_memory`.
-        """
-        with PeakMemory(self.device) as memory:
-            timed(subject, PEAK_CALLS)
-        is_eager = subject is self.eager
-        return msgspec.structs.replace(
-            variant or Samples(),
-            peak_memory_gb=None if self._replays and not is_eager else memory.allocated_gb,
-            peak_reserved_gb=self._eager_reserved_gb if self._replays and is_eager else memory.reserved_gb,
-        )
-
-    def with_device_time(self, subject: Subject, variant: Samples | None) -> Samples:
-        """Return the variant with its device time on a CUDA device: no other can be held while a call is queued.
-
-        Raises `NotHeldError` if this one could not be held either.
-        """
-        variant = variant or Samples()
-        if self.device.type != "cuda" or torch.version.hip:
-            return variant
-        module = self.loaded.module if subject is self.eager else self._compiled_module
-        latency_ms = float(np.median(subject.medians_ms()))
-        taken = device_ms(self.device, lambda number: self.forward(module, number), latency_ms)
-        return msgspec.structs.replace(variant, device_ms=taken)
+VARIANTS: Mapping[str, Variant] = {
+    variant.name: variant
+    for variant in (
+        *(variant for mode in COMPILE_MODES for variant in _of_mode(mode)),
+        Variant("eager:channels_last", _channels_last),
+    )
+}

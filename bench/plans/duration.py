@@ -83,4 +83,4 @@ def _was_first(record: Record) -> bool:
     if record.measurement is None:
         return record.process == 0
     compilation = record.measurement.compilation
-    return compilation is not None and compilation.cold_s is not None
+    return compilation is not None and "cold" in compilation.ready_s

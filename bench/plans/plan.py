@@ -57,17 +57,17 @@ def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
     return Plan(
         profile=profile,
         planned=tuple(
-            _planned(profile, recipe, device, precision, batch_size, compile_mode)
+            _planned(profile, recipe, device, precision, batch_size, variant)
             for precision in profile.dtypes
             for batch_size in profile.batch_sizes
-            for compile_mode in profile.compile_modes
+            for variant in profile.variants
             for recipe in recipes
         ),
     )
 
 
 def _planned(
-    profile: Profile, recipe: Recipe, device: str, precision: str, batch_size: int, compile_mode: str
+    profile: Profile, recipe: Recipe, device: str, precision: str, batch_size: int, variant: str
 ) -> PlannedCell:
     spec, local = recipe.spec, recipe.local
     checkpoint = local.name if local else recipe.source
@@ -77,8 +77,8 @@ def _planned(
         task=recipe.task,
         device=device,
         batch_size=batch_size,
-        compile_mode=compile_mode,
-        dynamic=profile.dynamic,
+        variant=variant,
+        grad_mode=profile.grad_mode,
         weights=recipe.weights,
         input_size=spec.input_size if spec else None,
         digest=local.digest if local else None,
@@ -90,13 +90,11 @@ def _planned(
     options = {
         "--weights": recipe.weights,
         "--batch-size": batch_size,
-        "--compile-mode": compile_mode,
+        "--variant": variant,
         "--dtype": precision,
         "--device": device,
         "--malloc": "keep" if profile.keep_memory else "default",
     }
-    if profile.dynamic is not None:
-        options["--dynamic"] = str(profile.dynamic).lower()
     words = ["python", "-m", "bench", "run", "--profile", profile.name, *model]
     words += ["--shrunken"] if recipe.shrunken else []
     words += [str(word) for option in options.items() for word in option]
@@ -135,7 +133,7 @@ def pending(plan: Plan, records: Iterable[Record], *, forgotten: Sequence[Record
         for planned in plan.planned
         if number >= done[cell := planned.cell.identity] and (cell in measured or not done[cell])
     ]
-    return sorted(steps, key=lambda step: step.planned.cell.compile_mode.startswith("max-autotune"))
+    return sorted(steps, key=lambda step: step.planned.cell.variant.startswith("compile:max-autotune"))
 
 
 def fitting(steps: Sequence[Step], durations: DurationEstimates, left_s: float) -> list[Step]:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from bench.plans.models import MODELS
+from bench.records.record import GradMode
 
 ALL_MODELS = tuple(spec.label for spec in MODELS)
 
@@ -65,9 +66,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     models: tuple[str, ...] = ALL_MODELS
     batch_sizes: tuple[int, ...] = (1,)
-    compile_modes: tuple[str, ...] = ("default",)
+    variants: tuple[str, ...] = ("compile:default",)
     dtypes: tuple[str, ...] = ("float32",)  # of `PRECISIONS`
-    dynamic: bool | None = None  # argument of torch.compile: shapes are variables, constants, or decided by Dynamo
+    grad_mode: GradMode = "inference_mode"  # of both sides, as programs run
     allow_busy: bool = False  # measure even if other processes use the device
     keep_memory: bool = True  # on a CPU, reuse freed memory as PyTorch does on a GPU: `KEEP_MEMORY`
     processes: int = 3  # per cell; adding some only where an interval is wide would spoil its coverage
@@ -97,7 +98,7 @@ DEPLOY = Profile(
     name="deploy",
     summary="what most people deploy on a GPU: float16 autocast, with and without CUDA graphs",
     batch_sizes=(1, 4, 16),
-    compile_modes=("default", "reduce-overhead"),
+    variants=("compile:default", "compile:reduce-overhead"),
     dtypes=("autocast-float16",),
     # Of 216 processes, each second counts: what can be learned from the code of a model alone is left to the standard
     # profile.
@@ -116,7 +117,7 @@ FULL = Profile(
     name="full",
     summary="float32 and autocast, batch sizes 1, 4, 16 and three compile modes, for a GPU with hours to spare",
     batch_sizes=(1, 4, 16),
-    compile_modes=("default", "reduce-overhead", "max-autotune"),
+    variants=("compile:default", "compile:reduce-overhead", "compile:max-autotune"),
     dtypes=("float32", "autocast-float16", "autocast-bfloat16"),
     timeout_s=3600.0,  # max-autotune times hundreds of kernels
     sampling=Sampling(max_s=30.0),
@@ -126,6 +127,7 @@ PAPER_2023 = Profile(
     summary="the protocol of the 2023 guide: the mean of 300 inferences on one image, after a warm-up",
     processes=1,
     keep_memory=False,  # as in 2023
+    grad_mode="no_grad",  # likewise
     timeout_s=14_400.0,  # 300 calls of the slowest model, eager and compiled, on a CPU
     sampling=Sampling(inputs=1, block_calls=300, lead_calls=0, min_s=0.0, max_rounds=1, floor_rounds=1, warmup_s=0.0),
 )

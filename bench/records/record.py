@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-SCHEMA = 10
+SCHEMA = 11
 """Version of the line format. Raise it if old readers would misread new lines; `run_file` upgrades old ones.
 
 1: first version.
@@ -30,12 +30,16 @@ SCHEMA = 10
 8: number of readings of throttle reasons; failures of diagnostics; multiprocessors of a GPU.
 9: TF32; replayed CUDA graphs, partitions and their reasons; seconds of each phase of a process.
 10: without `REMOVED`.
+11: the variant instead of compile mode and dynamic shapes; gradient mode; chip of the CPU; time to ready by start.
 """
 
 REMOVED = frozenset({"contributor", "node", "energy_j", "power_w", "partitions", "triton"})
 """Fields of older versions, which hardly any line has."""
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+SHAPES = {"auto": "", "true": ":dynamic", "false": ":static", "marked": ":marked"}
+"""How a compiled variant treats sizes, and how its name says so: Dynamo decides, all vary, none does, or the batch size
+alone varies."""
 DEVICES = ("cuda", "xpu", "mps", "cpu")  # torch device types, the preferred one first
 DTYPES = ("float32", "float16", "bfloat16")
 
@@ -106,6 +110,9 @@ Amount = Annotated[float, msgspec.Meta(ge=0, le=1e19)]
 FlopRate = Annotated[float, msgspec.Meta(ge=1, le=1e17)]
 ByteRate = Annotated[float, msgspec.Meta(ge=1, le=1e15)]
 
+GradMode = Literal["inference_mode", "no_grad"]
+Start = Literal["cold", "warm", "artifacts", "loaded"]
+"""How a process began: with an empty compile cache, with a filled one, with saved artifacts, with a loaded program."""
 Task = Literal["image-classification", "object-detection", "image-segmentation"]
 Origin = Literal["measured", "published"]
 
@@ -184,8 +191,8 @@ class Cell(_Value, frozen=True):
     device: Name  # torch device type: cuda, xpu, mps, cpu
     dtype: Name  # float32, float16, bfloat16; with autocast, the lower-precision type
     batch_size: Images  # 0 if a source reports a failure without the batch size
-    compile_mode: Name  # default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs
-    dynamic: bool | None = None  # argument of torch.compile; None lets Dynamo decide
+    variant: Name  # how the model runs, compared with eager: "compile:default"; see `bench.measuring.variants`
+    grad_mode: GradMode | None = None  # of both sides; None if a source does not say
     weights: Literal["random", "pretrained"] = "random"
     input_size: tuple[Pixels, Pixels] | None = None  # height and width in pixels
     autocast: bool = False  # weights and inputs stay float32; each operation runs in float32 or `dtype`
@@ -198,6 +205,19 @@ class Cell(_Value, frozen=True):
     def precision(self) -> str:
         """The data type as tables name it: "float32", "TF32", "autocast float16"."""
         return "TF32" if self.tf32 else f"autocast {self.dtype}" if self.autocast else self.dtype
+
+    @property
+    def compile_mode(self) -> str:
+        """The variant without how it treats sizes: "default", "reduce-overhead:regions", "eager:channels_last"."""
+        parts = self.variant.removeprefix("compile:").split(":")
+        return ":".join(part for part in parts if f":{part}" not in SHAPES.values())
+
+    @property
+    def dynamic(self) -> str:
+        """How the variant treats sizes, one of `SHAPES`."""
+        return next(
+            (shapes for shapes, suffix in SHAPES.items() if suffix and f"{suffix}:" in f"{self.variant}:"), "auto"
+        )
 
     @property
     def by_content(self) -> Cell:
@@ -221,6 +241,8 @@ class Environment(_Value, frozen=True):
     memory_gb: Gigabytes | None = None  # of the accelerator, or of the machine for a CPU
     cores: Units | None = None  # CPU cores available to the process
     threads: Units | None = None  # torch.get_num_threads()
+    cpu: Name | None = None  # its model, with family and model number where the name is generic
+    instruction_sets: tuple[Name, ...] = ()  # of the CPU: those that kernels choose between, AMX included
     multiprocessors: Units | None = None  # of a GPU; max-autotune leaves out kernels where there are few
     accelerator: Name | None = None  # platform and version, such as "CUDA 13.0"
     driver: Name | None = None
@@ -256,14 +278,14 @@ PHASES = ("dynamo", "aot_autograd", "inductor")
 
 
 class Compilation(_Value, frozen=True):
-    """The cost of compiling: the time of the first compiled calls minus their time in steady state.
+    """The cost of compiling: importing the compiler, and the first compiled calls minus their time in steady state.
 
-    `cold_s` is measured with an empty compile cache, `warm_s` in another process with a filled cache. `phases_s`
-    divides these seconds among `PHASES`.
+    `ready_s` says it by how the process began; sources may know several. `phases_s` divides what follows the import
+    among `PHASES`.
     """
 
-    cold_s: Seconds | None = None
-    warm_s: Seconds | None = None
+    ready_s: dict[Start, Seconds] = {}
+    imports_s: Seconds | None = None  # of Dynamo and Inductor, part of `ready_s`; older records do not count them
     phases_s: dict[Text, Seconds] = {}
 
 
@@ -335,7 +357,10 @@ class Measurement(_Value, frozen=True):
     """What one process measured. Present if at least one variant has samples."""
 
     eager: Samples
-    compiled: Samples | None = None
+    compiled: Samples | None = None  # of the cell's variant
+    others: dict[
+        Name, Samples
+    ] = {}  # variants in turn, to tell what the memory layout saves: see `bench.measuring.trial`
     compilation: Compilation | None = None
     graphs: Graphs | None = None
     accuracy: Accuracy | None = None
@@ -390,6 +415,11 @@ class Record(_Value, frozen=True):
         """Identifies a record in its run: cell, device, torch version and process."""
         environment = self.environment
         return (self.cell.by_content, environment.device_name, environment.torch, self.process)
+
+
+def variant_of(compile_mode: str, dynamic: str = "auto") -> str:
+    """Return the name of the variant that compiles in this mode. `dynamic`: one of `SHAPES`."""
+    return f"compile:{compile_mode}{SHAPES[dynamic]}"
 
 
 def gave_nothing(record: Record) -> bool:

@@ -22,7 +22,7 @@ import msgspec
 
 from bench import durable
 from bench.errors import AtlasError
-from bench.records.record import FIRST_YEAR, MAX_NAME, REMOVED, SCHEMA, Record
+from bench.records.record import FIRST_YEAR, MAX_NAME, REMOVED, SCHEMA, Record, variant_of
 
 SUFFIX, COMPRESSED = ".jsonl", ".gz"
 """What the name of a run file ends with, and what follows in that of a compressed one."""
@@ -41,8 +41,28 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff", b"{\0", b"\0{")
 
 
 def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
-    """Convert a line of an older schema: every version has added optional fields, and the newest has left some out."""
-    return {**_without_removed(line), "schema": SCHEMA}
+    """Convert a line of an older schema, which may lack newer fields, all of them optional."""
+    line = _without_removed(line)
+    if line["schema"] < 11:
+        cell = line["cell"]
+        dynamic = {None: "auto", True: "true", False: "false"}[cell.pop("dynamic", None)]
+        cell["variant"] = variant_of(cell.pop("compile_mode"), dynamic)
+        if line["origin"] == "measured":
+            cell["grad_mode"] = "no_grad"
+        if line.get("command"):
+            line["command"] = line["command"].replace("--compile-mode ", "--variant compile:")
+        if compilation := (line.get("measurement") or {}).get("compilation"):
+            starts = {start: compilation.pop(f"{start}_s", None) for start in ("cold", "warm")}
+            compilation["ready_s"] = {start: seconds for start, seconds in starts.items() if seconds is not None}
+    return {**line, "schema": SCHEMA}
+
+
+def _convert(line: bytes) -> Record:
+    try:
+        upgraded = _upgrade(msgspec.json.decode(line))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise msgspec.ValidationError(f"an older line without its parts, or of other types: {error}") from None
+    return msgspec.convert(upgraded, Record)
 
 
 def _without_removed(part: dict[str, Any]) -> dict[str, Any]:
@@ -70,10 +90,8 @@ def decode(line: bytes, where: str) -> Record:
                 where=where,
                 remedy="update Compile Atlas, or measure the case again with this version",
             )
-        if schema == SCHEMA:  # decoded directly: a hostile line can take no more memory than a record
-            record = msgspec.json.decode(line, type=Record)
-        else:
-            record = msgspec.convert(_upgrade(msgspec.json.decode(line)), Record)
+        # Decoded directly, a hostile line can take no more memory than a record.
+        record = msgspec.json.decode(line, type=Record) if schema == SCHEMA else _convert(line)
     except msgspec.ValidationError as error:
         what = _PATTERN.sub("characters or a form that the field does not allow", str(error))
         remedy = "correct the field named after `$.`, or measure the case again"

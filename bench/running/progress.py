@@ -112,8 +112,8 @@ class BarReporter:
 
 def describe(cell: Cell) -> str:
     """Return a cell in a few words: its model and the coordinates that differ from their defaults."""
-    usual = {"batch_size": 1, "compile_mode": "default", "precision": "float32"}
-    words = {"batch_size": f"batch {cell.batch_size}", "compile_mode": cell.compile_mode, "precision": cell.precision}
+    usual = {"batch_size": 1, "variant": "compile:default", "precision": "float32"}
+    words = {"batch_size": f"batch {cell.batch_size}", "variant": cell.variant, "precision": cell.precision}
     return ", ".join([cell.model, *(words[name] for name, value in usual.items() if getattr(cell, name) != value)])
 
 
@@ -182,7 +182,7 @@ def results_table(records: Sequence[Record]) -> str:
     return _aligned(rows, left=len(coordinates))
 
 
-_COORDINATES = ("batch_size", "compile_mode", "precision")
+_COORDINATES = ("batch_size", "variant", "precision")
 _FIGURES = ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "break-even", "processes")
 
 
@@ -209,7 +209,9 @@ def _figures(records: Sequence[Record]) -> list[str]:
     eager = latency([pair.eager for pair in pairs])
     compiled = latency([pair.compiled for pair in pairs if pair.compiled])
     ratio, calls = speedup(pairs), break_even_calls(pairs)
-    ready = [pair.compilation.cold_s for pair in pairs if pair.compilation and pair.compilation.cold_s is not None]
+    ready = [
+        pair.compilation.ready_s["cold"] for pair in pairs if pair.compilation and "cold" in pair.compilation.ready_s
+    ]
     return [
         rounded(eager, least=LATENCY),
         rounded(compiled, least=LATENCY),

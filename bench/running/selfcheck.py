@@ -42,7 +42,7 @@ def check(
         return answer_of(ended, f"{what}: the process ended early")
 
     def job_in(mode: str) -> Job:
-        changed = msgspec.structs.replace(profile, compile_modes=(mode,))
+        changed = msgspec.structs.replace(profile, variants=(f"compile:{mode}",))
         [planned] = make_plan(changed, [recipe], machine.device).planned
         return Job(cell=planned.cell, recipe=recipe, sampling=profile.sampling)
 
@@ -92,6 +92,7 @@ def _cached_graphs(cache: Path) -> set[Path]:
 
 def _caches(cold: Measurement, warm: Measurement, compiled: set[Path]) -> Check:
     """A process with a warm cache compiles nothing new, and is ready sooner."""
-    cold_s, warm_s = cold.compilation and cold.compilation.cold_s, warm.compilation and warm.compilation.warm_s
+    cold_s = cold.compilation and cold.compilation.ready_s.get("cold")
+    warm_s = warm.compilation and warm.compilation.ready_s.get("warm")
     share = warm_s / cold_s if cold_s and warm_s else None
     return Check(name="caches", has_passed=bool(share and share < 1 and not compiled), figure=share)

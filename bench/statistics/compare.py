@@ -377,7 +377,7 @@ def replicate(records: Iterable[Record]) -> Replication:
     """
     same: defaultdict[tuple[Any, ...], defaultdict[Cell, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        eager = msgspec.structs.replace(record.cell, compile_mode="", dynamic=None)
+        eager = msgspec.structs.replace(record.cell, variant="eager")
         same[eager, _device(record), record.environment.torch, record.run][record.cell].append(record)
     verdicts = [judge(mean_ratio([pair])) for cells in same.values() for pair in _pairs(list(cells.values()))]
     judged = [each for each in verdicts if each != "unknown"]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bench.records.record import PHASES, Measurement, Samples, Telemetry
+from bench.records.record import PHASES, Measurement, Samples, Start, Telemetry
 from bench.statistics.ragged import Array, Ragged
 
 VariantName = Literal["eager", "compiled"]
@@ -25,7 +25,6 @@ VARIANT_FIGURES = (
 """Numbers of a `Samples` that are read as they are; their names here have the variant before them."""
 
 PARTS: Mapping[str, Sequence[str]] = {
-    "compilation": ("cold_s", "warm_s"),
     "work": (
         "flop",
         "traffic_bytes",
@@ -45,6 +44,8 @@ PARTS: Mapping[str, Sequence[str]] = {
 COUNTED = frozenset({"breaks", "cudagraph_skips"})
 """Those of `PARTS` that are lists."""
 
+STARTS: tuple[Start, ...] = get_args(Start)
+
 READINGS = ("clock_mhz", "temperature_c")
 """Lists of `Telemetry`."""
 
@@ -61,6 +62,8 @@ class Processes:
             self.figures |= {name: _column(values, name) for name in names}
         phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
         self.figures |= {f"{name}_s": _array([each.get(name) for each in phases]) for name in PHASES}
+        ready = [each.compilation.ready_s if each.compilation else {} for each in measurements]
+        self.figures |= {f"{start}_s": _array([each.get(start) for each in ready]) for start in STARTS}
         telemetry = [each.telemetry or Telemetry() for each in measurements]
         self.lists |= {name: Ragged.of([getattr(each, name) for each in telemetry]) for name in READINGS}
         for variant in VARIANTS:

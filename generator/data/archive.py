@@ -209,7 +209,19 @@ _PARTS = ("cell", "environment", "source")
 _PART_TEXTS = [f"{part}_text" for part in _PARTS]
 
 # Of what tells rows apart, a machine is a device with a version of torch, which name the processes of one cell.
-_NUMBERS = ("cell", "model", "named", "environment", "machine", "device", "processor", "host", "malloc", "source")
+_NUMBERS = (
+    "cell",
+    "model",
+    "named",
+    "environment",
+    "machine",
+    "device",
+    "processor",
+    "host",
+    "malloc",
+    "grad_mode",
+    "source",
+)
 
 _TYPES = {
     **dict.fromkeys(_TEXTS, "VARCHAR"),
@@ -271,11 +283,18 @@ def _read(database: Database, paths: Sequence[str]) -> Sequence[tuple[str, int, 
         return name
 
     @cache
-    def of_cell(text: str) -> tuple[str, _Name, _Name, _Name]:
+    def of_cell(text: str) -> tuple[str, _Name, _Name, _Name, _Name]:
         cell = msgspec.json.decode(text, type=Cell)
         names = (cell.model, cell.checkpoint)
         model = (cell.digest,) if cell.digest else names
-        return cell.device, number("cell", cell.by_content), number("model", model), number("named", names)
+        of_any_run = msgspec.structs.replace(cell.by_content, grad_mode=None)  # so that a newer run takes its place
+        return (
+            cell.device,
+            number("cell", of_any_run),
+            number("model", model),
+            number("named", names),
+            number("grad_mode", cell.grad_mode or ""),
+        )
 
     @cache
     def of_environment(text: str, device_type: str) -> Sequence[_Name]:
@@ -302,8 +321,9 @@ def _read(database: Database, paths: Sequence[str]) -> Sequence[tuple[str, int, 
     for cell, environment, source, statuses, is_complete in database.execute(_DISTINCT).fetchall():
         if not is_complete or any(status not in _STATUSES for status in statuses):
             raise ValueError
-        device_type, *of_it = of_cell(cell)
-        rows.append((cell, environment, source, *of_it, *of_environment(environment, device_type), *of_source(source)))
+        device_type, *of_it, grad_mode = of_cell(cell)
+        of_device = of_environment(environment, device_type)
+        rows.append((cell, environment, source, *of_it, *of_device, grad_mode, *of_source(source)))
     known, count = _known_numbers(database, [text for _, text in named])
     new = {name: at for at, name in enumerate((name for name in named if name not in known), start=count)}
     numbers: dict[Any, Any] = {**known, **new}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
-from bench.records.record import Origin, Status, Task, Workload
+from bench.records.record import SHAPES, Origin, Status, Task, Workload
 from bench.statistics.verdicts import Verdict
 
 FigureFormat = Literal[
@@ -197,11 +197,11 @@ COORDINATES = _registry(
         _column(
             "dynamic",
             str,
-            "argument of torch.compile: auto, true or false",
+            "argument of torch.compile: auto, true or false; marked: the batch size alone varies",
             "",
             N_("Dynamic shapes"),
             detail=HEADING,
-            values=("auto", "true", "false"),
+            values=tuple(SHAPES),
         ),
         _column(
             "weights",
@@ -288,6 +288,14 @@ _TEXTS = (
     _column("commit", str, "commit of the harness", "", N_("Commit"), "code", detail=HEADING),
     _column("settings", str, "settings of torch as JSON", "", N_("Settings"), detail=HEADING),
     _column("malloc", str, "memory that a call frees: keep, or glibc's default"),
+    _column(
+        "grad_mode",
+        str,
+        "inference_mode or no_grad; empty where a source does not say",
+        "",
+        N_("Gradient mode"),
+        detail=HEADING,
+    ),
     _column("graph_break_reasons", str, "where and why graphs ended, as JSON"),
     _column("cudagraph_skip_reasons", str, "why CUDA graphs were skipped, or cut, as JSON"),
     _column("throttle_reasons", str, "why the device lowered its clock, as JSON"),

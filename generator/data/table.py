@@ -275,7 +275,7 @@ def _description(
 ) -> Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]]:
     """Return a function that takes those of the `lines` that are of one cell and returns what its row says besides
     figures, apart from `_names`."""
-    kinds = ("cell", "environment", "source", "device", "malloc")
+    kinds = ("cell", "environment", "source", "device", "malloc", "grad_mode")
     numbers = list({line[kind] for line in lines for kind in kinds})
     texts = dict(
         database.execute("SELECT number, text FROM names WHERE number IN (SELECT unnest(?))", [numbers]).fetchall()
@@ -297,6 +297,7 @@ def _description(
             "workload": "throughput" if standing["profile"] in THROUGHPUT_PROFILES else "latency",
             **described(standing["source"], Source | None, _source),
             "malloc": json.loads(texts[standing["malloc"]]),
+            "grad_mode": json.loads(texts[standing["grad_mode"]]),
             "command": _reproducing(standing["command"], json.loads(texts[standing["malloc"]])),
             "flags": " ".join(sorted(flags)),
             "lines": lines,
@@ -311,7 +312,8 @@ def _cell(cell: Cell) -> dict[str, Any]:
         **msgspec.structs.asdict(cell),
         "device_type": cell.device,
         "dtype": cell.precision,
-        "dynamic": "auto" if cell.dynamic is None else str(cell.dynamic).lower(),
+        "compile_mode": cell.compile_mode,
+        "dynamic": cell.dynamic,
         "input_size": "×".join(map(str, cell.input_size)) if cell.input_size else "",
         "layout": "channels_last" if cell.channels_last else "",
     }

@@ -136,7 +136,7 @@ def test_whatever_bytes_a_compressed_run_file_has_it_is_read_or_refused(content:
 
 
 HARMLESS = (CODE[3], CODE[4], "%(model)999999999s", "../../outside", "/etc/passwd", "..", "CON")
-NAMED = ("cell.model", "cell.checkpoint", "cell.compile_mode", "environment.device_name", "environment.torch", "run")
+NAMED = ("cell.model", "cell.checkpoint", "cell.variant", "environment.device_name", "environment.torch", "run")
 
 
 @pytest.mark.parametrize("place", NAMED)

@@ -16,7 +16,18 @@ from typing import cast
 
 from bench.errors import AtlasError
 from bench.exchange.source_files import ImportOptions
-from bench.records.record import SCHEMA, Cell, Environment, Measurement, Record, Samples, Source, Status, Task
+from bench.records.record import (
+    SCHEMA,
+    Cell,
+    Environment,
+    Measurement,
+    Record,
+    Samples,
+    Source,
+    Status,
+    Task,
+    variant_of,
+)
 
 RUN = "huggingface-2023"
 TABLE = Path(__file__).with_suffix(".csv")
@@ -72,7 +83,8 @@ def _record(row: dict[str, str]) -> Record:
             device="cuda",
             dtype="float32",
             batch_size=int(row["batch_size"]),
-            compile_mode=row["compile_mode"],
+            variant=variant_of(row["compile_mode"]),
+            grad_mode="no_grad",
             weights="pretrained",
         ),
         environment=Environment(device_name=f"NVIDIA {row['gpu']}", torch=row["torch_version"]),

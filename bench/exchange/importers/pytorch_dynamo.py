@@ -31,6 +31,7 @@ from bench.records.record import (
     Source,
     Status,
     Task,
+    variant_of,
 )
 from bench.records.run_file import file_slug
 
@@ -39,13 +40,13 @@ NAME = re.compile(
     r"_(?P<mode>inference|training)_[a-z]+_(?P<kind>performance|accuracy)\.csv"
 )
 
-MODES: Mapping[str, tuple[str, bool | None]] = {
-    "inductor": ("reduce-overhead", None),
-    "inductor_with_cudagraphs": ("reduce-overhead", None),
-    "inductor_no_cudagraphs": ("default", None),
-    "inductor_dynamic": ("default", True),
-    "inductor_max_autotune": ("max-autotune", None),
-    "inductor_max_autotune_no_cudagraphs": ("max-autotune-no-cudagraphs", None),
+MODES: Mapping[str, tuple[str, str]] = {
+    "inductor": ("reduce-overhead", "auto"),
+    "inductor_with_cudagraphs": ("reduce-overhead", "auto"),
+    "inductor_no_cudagraphs": ("default", "auto"),
+    "inductor_dynamic": ("default", "true"),
+    "inductor_max_autotune": ("max-autotune", "auto"),
+    "inductor_max_autotune_no_cudagraphs": ("max-autotune-no-cudagraphs", "auto"),
 }
 """Compile mode and dynamic shapes by the name of a backend. CUDA graphs are on in these benchmarks unless disabled."""
 
@@ -110,7 +111,7 @@ class Setting:
     dtype: str
     autocast: bool
     compile_mode: str
-    dynamic: bool | None
+    dynamic: str
     flags: tuple[str, ...]
 
     def task(self, model: str) -> Task | None:
@@ -184,7 +185,7 @@ def _setting_of(path: Path, options: ImportOptions) -> Setting:
             where=str(path),
             remedy=f"known are {known}; if it is a different name for one of these, add --compile-mode",
         )
-    mode, dynamic = (options.compile_mode, None) if options.compile_mode else MODES[backend]
+    mode, dynamic = (options.compile_mode, "auto") if options.compile_mode else MODES[backend]
     dtype = options.dtype or (match["dtype"] if match else "")
     autocast = dtype == "amp"
     flags = (*FLAGS, NO_SIZE, DERIVED, *([NO_TYPE] if autocast else []))
@@ -243,8 +244,10 @@ def _record(
             device=device,
             dtype=dtype,
             batch_size=batch_size,
-            compile_mode="default" if on_cpu and setting.compile_mode == "reduce-overhead" else setting.compile_mode,
-            dynamic=setting.dynamic,
+            variant=variant_of(
+                "default" if on_cpu and setting.compile_mode == "reduce-overhead" else setting.compile_mode,
+                setting.dynamic,
+            ),
             autocast=setting.autocast,
         ),
         environment=environment,
@@ -268,6 +271,6 @@ def _measurement(row: SourceRow, ratio: float) -> Measurement:
         compiled=Samples(
             published_median_ms=compiled_ms, peak_memory_gb=row.known("dynamo_peak_mem", zero=True) or None
         ),
-        compilation=Compilation(cold_s=seconds) if seconds else None,
+        compilation=Compilation(ready_s={"cold": seconds}) if seconds else None,
         stop_reason="published",
     )

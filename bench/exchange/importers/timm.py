@@ -207,7 +207,7 @@ def _record(
             device="cpu" if setup.accelerator == "cpu" else "cuda",
             dtype=dtype,
             batch_size=batch_size,
-            compile_mode="default",
+            variant="compile:default",
             input_size=(pixels, pixels),
             autocast=autocast,
             channels_last=setup.layout == "nhwc",

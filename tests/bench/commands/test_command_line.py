@@ -76,7 +76,7 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["run", "--profile", "standrad"], ["profile 'standrad'", "standard"]),
         (["run", "--device", "cdua"], ["device 'cdua'", "cuda"]),
         (["run", "--device", "cuda"], ["no cuda device here", "present: cpu"]),
-        (["run", "--compile-mode", "reduce_overheads"], ["compile-mode", "reduce-overhead"]),
+        (["run", "--variant", "reduce_overheads"], ["variant", "compile:reduce-overhead"]),
         (["run", "--dtype", "fp16"], ["dtype 'fp16'", "float16"]),
         (["run", "--dtype", "autocast", "float16"], ["dtype 'autocast'", "autocast-float16"]),
         (["run", "--dtype", "float32", "tf32"], ["--dtype TF32: a cpu device does not offer TF32", "--device cuda"]),
@@ -167,7 +167,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, caps
     assert "72 processes of 12 cases, about" in text
     assert "(a guess: nothing was measured here yet)" in text
     assert re.search(r"^ViT +6 +\d+ min  python -m bench run --profile standard --model ViT ", text, re.MULTILINE)
-    assert "--model Conditional-DETR --weights random --batch-size 1 --compile-mode default" in text
+    assert "--model Conditional-DETR --weights random --batch-size 1 --variant compile:default" in text
     assert not (tmp_path / "out").exists()
 
 
@@ -183,7 +183,17 @@ def test_shards_measure_every_case_once_each_into_its_own_file(tmp_path: Path) -
 @pytest.mark.usefixtures("stub")
 def test_a_command_in_a_record_measures_the_same_cell(tmp_path: Path) -> None:
     out = ["--out", str(tmp_path)]
-    options = ["--batch-size", "4", "--dtype", "bfloat16", "--dynamic", "false", "--malloc", "default", "--allow-busy"]
+    options = [
+        "--batch-size",
+        "4",
+        "--dtype",
+        "bfloat16",
+        "--variant",
+        "default:dynamic",
+        "--malloc",
+        "default",
+        "--allow-busy",
+    ]
     assert bench("run", "--model", "BeiT", *options, *out) == 0
     (first,) = tmp_path.glob("*.jsonl")
     (record_,) = read(first)
@@ -191,7 +201,7 @@ def test_a_command_in_a_record_measures_the_same_cell(tmp_path: Path) -> None:
     assert bench(*record_.command.split()[3:], "--fresh", *out) == 0
     (second,) = set(tmp_path.glob("*.jsonl")) - {first}
     assert next(iter(read(second))).cell == record_.cell
-    assert record_.cell.dynamic is False
+    assert record_.cell.dynamic == "true"
     assert {"--allow-busy", "default"} <= set(record_.command.split())
 
 

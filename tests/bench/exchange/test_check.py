@@ -121,7 +121,7 @@ FAULTS = {
         process=7, measurement=msgspec.structs.replace(FOUND, compiled=Samples(rounds_ms=((9.0,),) * 7))
     ),
     "measurement.compilation.cold_s": good(
-        process=8, measurement=msgspec.structs.replace(FOUND, compilation=Compilation(cold_s=-1.0))
+        process=8, measurement=msgspec.structs.replace(FOUND, compilation=Compilation(ready_s={"cold": -1.0}))
     ),
 }
 

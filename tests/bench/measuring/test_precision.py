@@ -14,8 +14,8 @@ from test_executors import job as plain_job
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench.measuring import graphs, roofline, trial
+from bench.measuring.pair import Pair, set_precision
 from bench.measuring.rounds import Subject
-from bench.measuring.variants import Variants, set_precision
 from bench.plans.messages import Job
 from bench.plans.profiles import PRECISIONS, Sampling
 from bench.records.record import Cell, Graphs, Measurement, Peaks, Samples, Status
@@ -44,7 +44,7 @@ class Watched(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
-def watched(variants: Variants, subject: Subject) -> Watched:
+def watched(variants: Pair, subject: Subject) -> Watched:
     seen = Watched(variants.loaded.module)
     with torch.no_grad(), seen:
         subject.call(0)
@@ -55,7 +55,7 @@ def watched(variants: Variants, subject: Subject) -> Watched:
 
 
 def test_under_autocast_weights_and_inputs_stay_in_float32_and_are_cast_in_each_call() -> None:
-    variants = Variants(job(AUTOCAST))
+    variants = Pair(job(AUTOCAST))
     module, (batch, _) = variants.loaded.module, variants.loaded.batches
     assert {each.dtype for each in (*module.parameters(), batch["pixel_values"])} == {torch.float32}
     first, second = (watched(variants, variants.eager) for _ in range(2))
@@ -65,7 +65,7 @@ def test_under_autocast_weights_and_inputs_stay_in_float32_and_are_cast_in_each_
 
 
 def test_a_model_of_16_bits_is_converted_as_a_whole() -> None:
-    variants = Variants(job("bfloat16"))
+    variants = Pair(job("bfloat16"))
     assert {each.dtype for each in variants.loaded.module.parameters()} == {torch.bfloat16}
     seen = watched(variants, variants.eager)
     assert ({*seen.convolutions}, seen.casts) == ({torch.bfloat16}, 0)
@@ -81,7 +81,7 @@ def test_what_is_compiled_is_the_model_under_autocast_and_is_compiled_once(monke
         return graph.forward
 
     monkeypatch.setattr(torch, "compile", lambda module, **_: compile_(module, backend=backend))
-    variants = Variants(job(AUTOCAST))
+    variants = Pair(job(AUTOCAST))
     with torch.no_grad():
         variants.compile()
         eager, result = (variants.output(each) for each in (variants.eager, variants.compiled))
@@ -100,12 +100,12 @@ def test_work_and_graphs_are_those_of_the_model_under_autocast(monkeypatch: pyte
 
         return noted
 
-    variants = Variants(job(AUTOCAST))
+    variants = Pair(job(AUTOCAST))
     monkeypatch.setattr(graphs, "inspect", note("graphs", Graphs(graphs=1)))
     monkeypatch.setattr(graphs, "batch_size_recompiles", note("recompiles", 1))
     monkeypatch.setattr(roofline, "work", note("work", None))
     monkeypatch.setattr(roofline, "peaks", note("peaks", None))
-    monkeypatch.setattr(Variants, "with_resources", lambda _self, _subject, variant: variant)
+    monkeypatch.setattr(Pair, "with_resources", lambda _self, _subject, variant: variant)
     output = [torch.ones(1)]
     measurement = Measurement(eager=Samples(), compiled=Samples())
     trial._examined(variants, measurement, [output, output], lambda _: None)
@@ -118,8 +118,8 @@ def test_work_and_graphs_are_those_of_the_model_under_autocast(monkeypatch: pyte
 
 
 def test_the_reference_is_computed_without_autocast() -> None:
-    variants = Variants(job(AUTOCAST))
-    plain = Variants(job("float32"))
+    variants = Pair(job(AUTOCAST))
+    plain = Pair(job("float32"))
     with torch.no_grad():
         (eager,), (exact,) = (each.output(each.eager) for each in (variants, plain))
         found = trial._accuracy(variants, [eager], [exact * 1.1])
@@ -140,7 +140,7 @@ def test_peaks_are_those_of_the_type_that_products_are_computed_in(
         return Peaks(matmul_flop_s=1e12, copy_bytes_s=1e10)
 
     monkeypatch.setattr(roofline, "peaks", peaks)
-    variants = Variants(job(precision))
+    variants = Pair(job(precision))
     trial._with_peaks(variants, Measurement(eager=Samples(rounds_ms=((1.0,),))), lambda _: None)
     assert asked == [dtype]
 

@@ -21,7 +21,7 @@ from test_executors import NO_VECTORS, job as plain_job
 from bench.measuring import environment, graphs, interference, roofline, trial, worker
 from bench.measuring.build import Loaded, load
 from bench.measuring.interference import PROGRAMS, CpuReading
-from bench.measuring.variants import Variants
+from bench.measuring.pair import Pair
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Measurement, Peaks, Samples, Status, Telemetry, Work, gave_nothing
@@ -57,9 +57,8 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     assert len(found.eager.rounds_ms) == len(found.compiled.rounds_ms) >= 3
     assert 0.1 < speedup([found]).value < 10
     assert found.compilation is not None
-    assert found.compilation.cold_s is not None
-    assert found.compilation.cold_s > 0.1
-    assert found.compilation.warm_s is None
+    assert list(found.compilation.ready_s) == ["cold"]
+    assert found.compilation.ready_s["cold"] > 0.1
     assert found.graphs is not None
     assert (found.graphs.graphs, found.graphs.breaks) == (1, ())
     assert found.accuracy is not None
@@ -228,9 +227,9 @@ def test_a_compilation_that_fails_leaves_the_latency_of_eager(
 
 def test_a_compiled_model_that_fits_only_alone_has_its_latency_and_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = ["what eager leaves in the allocator"]
-    release = Variants.release_compiled
+    release = Pair.release_compiled
 
-    def released(variants: Variants) -> None:
+    def released(variants: Pair) -> None:
         release(variants)
         kept.clear()
 
@@ -238,7 +237,7 @@ def test_a_compiled_model_that_fits_only_alone_has_its_latency_and_no_pair(monke
         compiled = captured(module)
         return lambda **inputs: out_of_memory() if kept else compiled(**inputs)
 
-    monkeypatch.setattr(Variants, "release_compiled", released)
+    monkeypatch.setattr(Pair, "release_compiled", released)
     monkeypatch.setattr(torch, "compile", compile_)
     outcome = trial.run(job(), lambda _: None)
     assert outcome.status is Status.OOM
@@ -256,7 +255,7 @@ def test_the_time_to_ready_includes_importing_inductor_also_where_a_reset_does_s
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(torch, "compile", captured)
-    variants = Variants(job())
+    variants = Pair(job())
     monkeypatch.setattr(graphs, "reset", lambda: time.sleep(0.2))
     took = variants.compile()
     assert took is not None
@@ -314,11 +313,11 @@ def test_a_compiled_model_that_computes_something_else_fails_with_its_latencies(
 def test_a_device_that_others_use_is_left_alone_or_called_unstable(
     monkeypatch: pytest.MonkeyPatch, *, allow_busy: bool
 ) -> None:
-    def find_other_processes(variants: Variants) -> bool:
+    def find_other_processes(variants: Pair) -> bool:
         variants.had_other_processes = True
         return True
 
-    monkeypatch.setattr(Variants, "find_other_processes", find_other_processes)
+    monkeypatch.setattr(Pair, "find_other_processes", find_other_processes)
     monkeypatch.setattr(torch, "compile", captured)
     outcome = trial.run(msgspec.structs.replace(job(), allow_busy=allow_busy), lambda _: None)
     assert outcome.status is (Status.UNSTABLE if allow_busy else Status.SKIPPED)
@@ -403,7 +402,7 @@ def out_of_memory(*_: Any, **__: Any) -> Any:
     ("where", "name", "told"),
     [
         ("bench.measuring.variants.PeakMemory.__enter__", "resources of eager", {"resources of compiled"}),
-        ("bench.measuring.variants.Variants.with_device_time", "device time of eager", {"device time of compiled"}),
+        ("bench.measuring.variants.Pair.with_device_time", "device time of eager", {"device time of compiled"}),
         ("bench.measuring.graphs.inspect", "graphs", set()),
         ("bench.measuring.accuracy.compare", "accuracy", set()),
         ("bench.measuring.trial._with_causes", "causes", set()),
@@ -449,7 +448,7 @@ def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.
 
 
 def test_the_time_of_a_cuda_device_is_that_of_the_kernels_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    variants, stream = Variants(job()), SimulatedStream()
+    variants, stream = Pair(job()), SimulatedStream()
     call = model(stream, [0.5, 1.5], host_ms=2.0)
     monkeypatch.setattr(variants.loaded.module, "forward", lambda **_: call(0))
     variants.eager.rounds_ms.append((stream.latency_ms(call),))
@@ -483,7 +482,7 @@ def test_a_mode_that_promises_cuda_graphs_is_held_to_it(
 
     monkeypatch.setattr(torch, "compile", replaying)
     monkeypatch.setattr(torch.cuda, "CUDAGraph", CudaGraph)
-    variants = Variants(job())
+    variants = Pair(job())
     variants.compile()
     found = variants.inspect_graphs()
     assert (found.replays, found.cudagraph_skips) == (None, ()), "on a CPU, no mode promises any"
@@ -526,7 +525,7 @@ class Allocator:
 
 
 def test_a_released_model_leaves_nothing_in_the_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
-    variants, allocator = Variants(job()), Allocator()
+    variants, allocator = Pair(job()), Allocator()
     monkeypatch.setattr(variants, "device", torch.device("cuda"))
     monkeypatch.setattr(torch.accelerator, "empty_cache", allocator.empty_cache)
     allocator.call(10**9)
@@ -544,7 +543,7 @@ def test_the_memory_of_cuda_graphs_is_compared_with_what_eager_reserves_without_
 ) -> None:
     gb, allocator = 10**9, Allocator()
     allocator.allocated = gb  # weights
-    variants = Variants(job())
+    variants = Pair(job())
     for name in ("empty_cache", "reset_peak_memory_stats", "max_memory_allocated", "max_memory_reserved"):
         monkeypatch.setattr(torch.accelerator, name, getattr(allocator, name))
     monkeypatch.setattr(variants, "device", torch.device("cuda"))

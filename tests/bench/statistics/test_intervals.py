@@ -11,7 +11,7 @@ import pytest
 from conftest import THOROUGH
 from hypothesis import given, strategies as st
 
-from bench.records.record import Compilation, Measurement, Samples
+from bench.records.record import Compilation, Measurement, Samples, Start
 from bench.statistics.cells import (
     Cells,
     break_even_calls,
@@ -50,10 +50,11 @@ def figures(variants: Sequence[Samples]) -> dict[str, float]:
 def pair(
     eager: Iterable[float], compiled: Iterable[float], cold_s: float | None = None, warm_s: float | None = None
 ) -> Measurement:
+    ready: dict[Start, float | None] = {"cold": cold_s, "warm": warm_s}
     return Measurement(
         eager=variant([[x] for x in eager]),
         compiled=variant([[x] for x in compiled]),
-        compilation=Compilation(cold_s=cold_s, warm_s=warm_s),
+        compilation=Compilation(ready_s={start: each for start, each in ready.items() if each is not None}),
     )
 
 

@@ -26,6 +26,7 @@ from bench.records.record import (
     Peaks,
     Record,
     Samples,
+    Start,
     Status,
     Work,
     worst,
@@ -36,6 +37,7 @@ from generator.data.load import load
 from generator.data.selection import records as records_of
 
 VARIANTS = ("eager", "compiled")
+STARTS: tuple[Start, ...] = ("cold", "warm")
 
 
 def some(chance: float, value: Any) -> Any:
@@ -65,10 +67,11 @@ def process(gain: float, rounds: int) -> Measurement:
     breaks = tuple(GraphBreak(reason=f"break {n}") for n in range(random.choice((0, 0, 2))))
     graphs = Graphs(graphs=1, breaks=breaks, recompiles=random.choice((0, 0, 1)), cudagraph_skips=skips)
     work = Work(flop=1e9, traffic_bytes=some(0.8, 2e8), streamed_bytes=some(0.8, 1e8), convolution_flop=some(0.7, 6e8))
+    ready: dict[Start, float] = {start: each for start in STARTS if (each := some(0.6, random.random()))}
     return Measurement(
         eager=variant(10.0, rounds, random.choice((0, 1, 2))),
         compiled=some(0.9, variant(10.0 * gain, max(rounds + random.choice((-1, 0, 0)), 0), 1)),
-        compilation=some(0.6, Compilation(cold_s=some(0.8, random.random()), warm_s=some(0.5, random.random()))),
+        compilation=some(0.6, Compilation(ready_s=ready)),
         graphs=some(0.8, graphs),
         work=some(0.6, msgspec.structs.replace(work, compiled_traffic_bytes=some(0.7, random.uniform(5e7, 3e8)))),
         peaks=some(
@@ -244,8 +247,8 @@ def expected_of(cell: Sequence[Measurement]) -> dict[str, Any]:
     }
     found |= zip(("speedup", "speedup_low", "speedup_high"), speedup(cell), strict=True)
     value, low, high = saving(cell)
-    for cache, name in (("cold_s", "break_even_calls"), ("warm_s", "break_even_warm_calls")):
-        cost = middle(getattr(each.compilation, cache) for each in cell if each.compilation)
+    for cache, name in zip(STARTS, ("break_even_calls", "break_even_warm_calls"), strict=True):
+        cost = middle(each.compilation.ready_s.get(cache) for each in cell if each.compilation)
         if math.isnan(value):
             cost = math.nan
         figures = {name: calls(cost, value), f"{name}_low": calls(cost, high), f"{name}_high": calls(cost, low)}

@@ -44,7 +44,7 @@ export const makeDetails = (texts, load, folder) => {
 
   // Measures the cell of a published row with the protocol of its source.
   const own = row =>
-    `python -m bench run --profile paper-2023 --checkpoint ${row.checkpoint} --task ${row.task} --batch-size ${row.batch_size} --compile-mode ${row.compile_mode} --dtype ${row.dtype.replace(" ", "-")}`
+    `python -m bench run --profile paper-2023 --checkpoint ${row.checkpoint} --task ${row.task} --batch-size ${row.batch_size} --variant ${row.compile_mode} --dtype ${row.dtype.replace(" ", "-")}`
   const command = row => {
     const words = (row.command ?? own(row)).split(/(?<= )/).map(word => element("span", {}, word)) // line breaks only between these
     const code = element("pre", { tabIndex: 0 }, element("code", {}, words))
