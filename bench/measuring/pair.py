@@ -1,4 +1,4 @@
-"""Eager and compiled as two `Subject`s of one module: call, compile, warm up, and measure memory.
+"""Eager and a variant as two `Subject`s of one module: call, compile, warm up, and measure memory.
 
 Imports torch.
 """
@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import torch
 
 from bench.measuring import accuracy, graphs, roofline
 from bench.measuring.build import Loaded, load
-from bench.measuring.device_time import device_ms
+from bench.measuring.device_time import busy_ms
 from bench.measuring.environment import PeakMemory
 from bench.measuring.rounds import Subject, timed, warm_up
 from bench.measuring.sensors import Sensors
-from bench.measuring.variants import VARIANTS
+from bench.measuring.variants import VARIANTS, Call
 from bench.plans.messages import Job
 from bench.records.record import Cell, Graphs, Samples
 
@@ -32,9 +31,6 @@ records."""
 
 WARM_UPS = 3
 """Maximum number of warm-ups of a compiled model that still compiles."""
-
-PEAK_CALLS = 1
-"""Calls to measure peak memory. Both variants have already allocated what they keep."""
 
 REPLAYING = ("reduce-overhead", "max-autotune")
 """Modes that replay CUDA graphs, invisible to the allocator."""
@@ -65,8 +61,9 @@ def set_precision(cell: Cell) -> None:
         return
     if cell.tf32 and not torch.cuda.is_tf32_supported():
         raise RuntimeError("this GPU has no TF32")
-    if cell.tf32 and os.environ.get("NVIDIA_TF32_OVERRIDE") == "0":
-        raise RuntimeError("NVIDIA_TF32_OVERRIDE=0 forbids TF32: unset it")
+    override = os.environ.get("NVIDIA_TF32_OVERRIDE")
+    if override and cell.dtype == "float32":
+        raise RuntimeError(f"NVIDIA_TF32_OVERRIDE={override} overrules the precision of {cell.precision}: unset it")
     torch.backends.cuda.matmul.allow_tf32 = cell.tf32
 
 
@@ -79,16 +76,13 @@ def autocast(cell: Cell) -> AbstractContextManager[object]:
     return torch.autocast(cell.device, getattr(torch, cell.dtype)) if cell.autocast else nullcontext()
 
 
-def _release(device: torch.device) -> None:
-    """Give back the memory of all that nothing refers to any more."""
-    gc.unfreeze()  # sampling freezes what exists, compiled code too
-    gc.collect()
-    if device.type != "cpu":
-        torch.accelerator.empty_cache()
+def gradient_mode(cell: Cell) -> AbstractContextManager[object]:
+    """Return a context for all calls of a cell. Build the model outside of it, as programs do."""
+    return torch.no_grad() if cell.grad_mode == "no_grad" else torch.inference_mode()
 
 
 class Pair:
-    """Eager and compiled, each a `Subject`, with the same module and batches."""
+    """Eager and the job's variant, each a `Subject`, with the same module and batches."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -97,29 +91,24 @@ class Pair:
         self.device = torch.device(job.cell.device)
         self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
         self.had_other_processes = False
-        self._replays = self.device.type == "cuda" and job.cell.compile_mode.partition(":")[0] in REPLAYING
+        self.replays = self.device.type == "cuda" and job.cell.variant.split(":")[1] in REPLAYING
         self._eager_reserved_gb: float | None = None  # before compiling, where compiled will reserve memory for graphs
-        self._compiled_module: Any = None
-        self._cuts: dict[str, None] = {}
+        self._started: Call | None = None
         self.traffic_bytes: list[int] = []  # of each compiled graph, unless it came from a cache
-        self.eager = Subject(lambda number: self._call(self.loaded.module, number))
-        self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
+        self.eager = self.subject(self.loaded.module)
+        self.compiled = Subject(lambda number: self._call(self._started, number))
 
-    def _call(self, module: Any, number: int) -> Any:
-        """Run forward and wait for the device."""
-        output = self.forward(module, number)
-        self.synchronize()
-        return output
+    def subject(self, call: Call) -> Subject:
+        """Return a subject that calls the model in some way, with the batches in turn."""
+        return Subject(lambda number: self._call(call, number))
 
-    def forward(self, module: Any, number: int) -> Any:
-        """Start a call as a service does."""
+    def _call(self, call: Any, number: int) -> Any:
+        """Call as a service does, and wait for the device. A CPU is always done."""
         with autocast(self.job.cell):
-            return module(**self.loaded.batches[number % len(self.loaded.batches)])
-
-    def synchronize(self) -> None:
-        """Wait for the device. A CPU is always done."""
+            output = call(**self.loaded.batches[number % len(self.loaded.batches)])
         if self.device.type != "cpu":
             torch.accelerator.synchronize(self.device)
+        return output
 
     def find_other_processes(self) -> bool:
         """Return whether another process uses the device, or did so at an earlier call."""
@@ -132,38 +121,44 @@ class Pair:
 
     def note_reserved_memory(self) -> None:
         """Measure what eager reserves alone: once CUDA graphs are recorded, their memory cannot be told apart."""
-        if self._replays:
+        if self.replays:
             with PeakMemory(self.device) as memory:
-                timed(self.eager, PEAK_CALLS)
+                timed(self.eager, 1)
             self._eager_reserved_gb = memory.reserved_gb
 
+    def start(self, variant: str) -> Call:
+        """Return the model as a variant calls it. Copies of the module that this makes are made as programs do."""
+        with torch.inference_mode(mode=False):
+            return VARIANTS[variant].start(self.loaded.module, self.loaded.batches[0], Path(self.job.folder))
+
     def compile(self) -> tuple[float, ...]:
-        """Compile, and return the latencies in ms of the calls until the model is ready. The first one includes the
-        import of Inductor."""
-        cell, start, self.traffic_bytes, self._cuts = self.job.cell, time.perf_counter(), [], {}
-        graphs.reset()  # with CUDA, it imports Inductor
-        noting: AbstractContextManager[dict[str, None]] = graphs.cut_reasons() if self._replays else nullcontext({})
-        with roofline.inductor_traffic() as traffic_bytes, noting as cuts:
-            imported_ms = (time.perf_counter() - start) * 1e3
-            self._compiled_module = VARIANTS[cell.variant].start(self.loaded.module, self.loaded.batches[0], Path())
+        """Start the variant, and return the latencies in ms of the calls until it is ready."""
+        start, self.traffic_bytes = time.perf_counter(), []
+        graphs.reset()
+        with roofline.inductor_traffic() as traffic_bytes:
+            self._started = self.start(self.job.cell.variant)
+            started_ms = (time.perf_counter() - start) * 1e3
             try:
                 first, *others = timed(self.compiled, FIRST_CALLS)
             finally:
-                self.traffic_bytes, self._cuts = traffic_bytes, cuts
-        return imported_ms + first, *others
+                self.traffic_bytes = traffic_bytes
+        return started_ms + first, *others
 
     def inspect_graphs(self) -> Graphs:
         """Return what Dynamo did, and how many CUDA graphs a warm call replays. Compiled code may be lost after it."""
-        replays = graphs.replayed(lambda: timed(self.compiled, 1)) if self._replays else None
+        replays = graphs.replayed(lambda: timed(self.compiled, 1)) if self.replays else None
         with autocast(self.job.cell):
-            return graphs.inspect(self.loaded.module, self.loaded.batches[0], replays, self._cuts)
+            return graphs.inspect(self.loaded.module, self.loaded.batches[0], replays)
 
     def release_compiled(self) -> None:
         """Release the memory of the compiled model, as far as the device still responds."""
-        self._compiled_module = None
+        self._started = None
         with suppress(Exception):
             graphs.reset()
-            _release(self.device)
+            gc.unfreeze()  # sampling freezes what exists, compiled code too
+            gc.collect()
+            if self.device.type != "cpu":
+                torch.accelerator.empty_cache()
 
     def warm_up_compiled(self) -> None:
         """Warm up until no more frames are compiled."""
@@ -174,30 +169,28 @@ class Pair:
             if graphs.compiled_frames() == frames:
                 return
 
-    def with_resources(self, subject: Subject, variant: Samples | None) -> Samples:
-        """Return the variant with its peak memory.
+    def with_resources(self, subject: Subject, samples: Samples | None) -> Samples:
+        """Return the samples with the peak memory of one call, as if its batch were the only one on the device.
 
         With CUDA graphs, compiled allocates nothing, and reserves the graphs' own pool beside all else. What eager
         reserves is then that of `note_reserved_memory`.
         """
-        with PeakMemory(self.device) as memory:
-            timed(subject, PEAK_CALLS)
+        with PeakMemory(self.device) as memory:  # both have already allocated what they keep
+            timed(subject, 1)
         is_eager = subject is self.eager
+        others = (value for batch in self.loaded.batches[1:] for value in batch.values())
+        others_gb = sum(value.nbytes for value in others) / 1e9
+        reserved_gb = self._eager_reserved_gb if self.replays and is_eager else memory.reserved_gb
+        allocated, reserved = (
+            None if peak_gb is None else max(0.0, peak_gb - others_gb) for peak_gb in (memory.allocated_gb, reserved_gb)
+        )
         return msgspec.structs.replace(
-            variant or Samples(),
-            peak_memory_gb=None if self._replays and not is_eager else memory.allocated_gb,
-            peak_reserved_gb=self._eager_reserved_gb if self._replays and is_eager else memory.reserved_gb,
+            samples or Samples(),
+            peak_memory_gb=None if self.replays and not is_eager else allocated,
+            peak_reserved_gb=reserved,
         )
 
-    def with_device_time(self, subject: Subject, variant: Samples | None) -> Samples:
-        """Return the variant with its device time on a CUDA device: no other can be held while a call is queued.
-
-        Raises `NotHeldError` if this one could not be held either.
-        """
-        variant = variant or Samples()
-        if self.device.type != "cuda" or torch.version.hip:
-            return variant
-        module = self.loaded.module if subject is self.eager else self._compiled_module
-        latency_ms = float(np.median(subject.medians_ms()))
-        taken = device_ms(self.device, lambda number: self.forward(module, number), latency_ms)
-        return msgspec.structs.replace(variant, device_ms=taken)
+    def with_device_time(self, subject: Subject, samples: Samples | None) -> Samples:
+        """Return the samples with the busy time of an accelerator; a CPU waits for nothing."""
+        taken = () if self.device.type == "cpu" else busy_ms(self.device, subject.call)
+        return msgspec.structs.replace(samples or Samples(), device_ms=taken)

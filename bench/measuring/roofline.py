@@ -7,17 +7,46 @@ with a matrix product and a copy.
 
 from __future__ import annotations
 
-import ctypes
-import mmap
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
+from unittest.mock import patch
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import FlopCounterMode, flop_registry, sdpa_flop_count
 
-from bench.measuring.operations import OperationCounter
 from bench.records.record import Peaks, Work
+
+aten = torch.ops.aten
+
+CONVOLUTIONS = (aten.convolution, aten._convolution, aten.cudnn_convolution)  # noqa: SLF001 - their names
+
+
+def _attention_flop(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
+    """Count fused attention on a CPU, which torch's counter lacks, from the shapes. Its work equals that on CUDA."""
+    return int(sdpa_flop_count(query, key, value))  # type: ignore[no-untyped-call]
+
+
+FORMULAS = {aten._scaled_dot_product_flash_attention_for_cpu: _attention_flop}  # noqa: SLF001 - as above
+
+NO_TRAFFIC = frozenset(
+    {
+        *(
+            aten.empty,
+            aten.empty_like,
+            aten.empty_strided,
+            aten.new_empty,
+            aten.new_empty_strided,
+        ),  # only reserve memory
+        *(aten._unsafe_view, aten._reshape_alias),  # noqa: SLF001 - views whose schema does not say so
+    }
+)
+GATHERS = frozenset({aten.embedding, aten.index, aten.index_select, aten.gather})
+"""Operations that read no more of their first tensor than they write."""
 
 PEAK_S = 0.3
 """Seconds per peak, enough for the clock to settle and for several repetitions."""
@@ -34,19 +63,55 @@ COPY_BYTES = {"cpu": 128 * 2**20}
 COPY_BYTES_ELSEWHERE = 1024 * 2**20
 """On an accelerator, where allocation is always quick."""
 
-FAULT_BYTES, FAULT_REPETITIONS = 32 * 2**20, 3
-"""Fresh memory to touch: thousands of pages."""
+
+# ── Work ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def work(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Work:
-    """Count the work of one eager call by running it."""
-    with torch.no_grad(), OperationCounter() as counter:
+    """Count the work of one eager call by running it. A multiply-accumulate counts as two operations."""
+    flops, traffic = FlopCounterMode(display=False, custom_mapping=FORMULAS), _TrafficCounter()
+    # In inference mode, operations arrive whole that otherwise arrive as their parts.
+    with torch.inference_mode(mode=False), torch.no_grad(), flops, traffic:
         module(**inputs)
+    of_operations = flops.get_flop_counts().get("Global", {})
     return Work(
-        flop=float(counter.flop),
-        traffic_bytes=float(counter.traffic_bytes),
-        streamed_bytes=float(counter.streamed_bytes),
-        convolution_flop=float(counter.convolution_flop),
+        flop=float(flops.get_total_flops()),
+        traffic_bytes=float(traffic.bytes),
+        streamed_bytes=float(traffic.streamed_bytes),
+        convolution_flop=float(sum(of_operations.get(each, 0) for each in CONVOLUTIONS)),
+    )
+
+
+class _TrafficCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Adds up the bytes that operations read and write, assuming no cache; and those of operations that only move data:
+    neither a product nor a convolution."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.bytes = self.streamed_bytes = 0
+
+    def __torch_dispatch__(
+        self, func: Any, _types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        output = func(*args, **(kwargs or {}))
+        packet = func.overloadpacket
+        if not (func.is_view or packet in NO_TRAFFIC):
+            read, written = (
+                [_bytes(leaf) for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+                for values in ((args, kwargs), output)
+            )
+            if packet in GATHERS:
+                read[0] = min(read[0], sum(written))
+            moved = sum(read) + sum(written)
+            self.bytes += moved
+            self.streamed_bytes += 0 if packet in flop_registry or packet in FORMULAS else moved
+        return output
+
+
+def _bytes(tensor: torch.Tensor) -> int:
+    """Return the bytes of distinct elements, counting an expanded dimension once."""
+    return tensor.element_size() * math.prod(
+        size for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride
     )
 
 
@@ -68,106 +133,58 @@ def inductor_traffic() -> Iterator[list[int]]:
             with suppress(Exception):  # not a public interface; without it, only one cause stays unknown
                 graphs.append(sum(node.get_read_write_buffers_sizes() for node in graph.scheduler.nodes))
 
-    GraphLowering.compile_to_module = counted
-    try:
+    with patch.object(GraphLowering, "compile_to_module", counted):
         yield graphs
-    finally:
-        GraphLowering.compile_to_module = compile_to_module
 
 
 # ── Peaks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def peaks(device: torch.device, dtype: torch.dtype, clock: Callable[[], float] = time.perf_counter) -> Peaks:
+def peaks(device: torch.device, dtype: torch.dtype) -> Peaks:
     """Return the best rates of several matrix products and copies, with this process's threads and settings.
 
     This takes about a second. Operands are random: with equal numbers, few transistors switch, so that a GPU that is
     limited by its power computes faster than it ever does with the numbers of a model.
     """
-
-    def best(operation: Callable[[], object]) -> float:
-        """Return the seconds of the fastest repetition after the first, which warms up."""
-        return min(list(_repeated(operation, device, clock))[1:])
-
-    def product_flop_s() -> float:
-        rows, operation = _large_product(device, dtype, clock)
-        return 2 * rows**3 / best(operation)
-
-    with torch.no_grad():
-        matmul_flop_s, convolution_flop_s = product_flop_s(), None
-        if _is_tf32_for_convolutions_alone(device, dtype):
-            with _tf32():
-                convolution_flop_s = product_flop_s()
-        size = COPY_BYTES.get(device.type, COPY_BYTES_ELSEWHERE)
-        source = torch.randint(256, (size,), dtype=torch.uint8, device=device)
-        target = torch.empty_like(source)
-        copy_bytes_s = 2 * size / best(lambda: target.copy_(source))
+    rows, product = _large_product(device, dtype)
+    size = COPY_BYTES.get(device.type, COPY_BYTES_ELSEWHERE)
+    source = torch.randint(256, (size,), dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
     return Peaks(
-        matmul_flop_s=matmul_flop_s,
-        copy_bytes_s=copy_bytes_s,
-        page_fault_s=min(_page_fault_s(clock) for _ in range(FAULT_REPETITIONS)) if device.type == "cpu" else None,
-        convolution_flop_s=convolution_flop_s,
+        matmul_flop_s=2 * rows**3 / _fastest_s(product, device),
+        copy_bytes_s=2 * size / _fastest_s(lambda: target.copy_(source), device),
     )
 
 
-def _is_tf32_for_convolutions_alone(device: torch.device, dtype: torch.dtype) -> bool:
-    """Return whether only convolutions may use TF32, torch's default on CUDA."""
-    if (device.type, dtype) != ("cuda", torch.float32):
-        return False
-    return torch.backends.cudnn.allow_tf32 and not torch.backends.cuda.matmul.allow_tf32
-
-
-@contextmanager
-def _tf32() -> Iterator[None]:
-    """Let matrix products use TF32 within the context."""
-    torch.backends.cuda.matmul.allow_tf32 = True
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = False
-
-
-def _large_product(
-    device: torch.device, dtype: torch.dtype, clock: Callable[[], float]
-) -> tuple[int, Callable[[], object]]:
+def _large_product(device: torch.device, dtype: torch.dtype) -> tuple[int, Callable[[], object]]:
+    """Return the rows of two square matrices, and their product, which takes at least `LONG_S` if they are not full."""
     rows = SMALLEST_PRODUCT
     while True:
         a, b = (torch.randn(rows, rows, dtype=dtype, device=device) for _ in range(2))
         out = torch.empty_like(a)
 
-        def operation(a: torch.Tensor = a, b: torch.Tensor = b, out: torch.Tensor = out) -> object:
+        def product(a: torch.Tensor = a, b: torch.Tensor = b, out: torch.Tensor = out) -> object:
             return torch.mm(a, b, out=out)
 
-        operation()
-        if rows == LARGEST_PRODUCT or _timed(operation, device, clock) >= LONG_S:
-            return rows, operation
+        product()
+        if rows == LARGEST_PRODUCT or _timed_s(product, device) >= LONG_S:
+            return rows, product
         rows *= 2
 
 
-def _repeated(operation: Callable[[], object], device: torch.device, clock: Callable[[], float]) -> Iterator[float]:
-    """Yield the seconds of each repetition: at least three, and as many as fit into `PEAK_S`."""
-    start, count = clock(), 0
-    while count < 3 or clock() - start < PEAK_S:
-        yield _timed(operation, device, clock)
-        count += 1
+def _fastest_s(operation: Callable[[], object], device: torch.device) -> float:
+    """Return the seconds of the fastest repetition after one to warm up: of at least two, in `PEAK_S`."""
+    start = time.perf_counter()
+    _timed_s(operation, device)
+    times = [_timed_s(operation, device) for _ in range(2)]
+    while time.perf_counter() - start < PEAK_S:
+        times.append(_timed_s(operation, device))
+    return min(times)
 
 
-def _page_fault_s(clock: Callable[[], float]) -> float:
-    """Return the extra seconds of the first write to a page over the second."""
-    with mmap.mmap(-1, FAULT_BYTES) as memory:
-        buffer = (ctypes.c_char * FAULT_BYTES).from_buffer(memory)
-        times = [clock()]
-        for _ in range(2):
-            ctypes.memset(buffer, 1, FAULT_BYTES)
-            times.append(clock())
-        del buffer  # `memory` cannot be closed while it is referenced
-    first, second = times[1] - times[0], times[2] - times[1]
-    return max(0.0, first - second) / (FAULT_BYTES / mmap.PAGESIZE)
-
-
-def _timed(operation: Callable[[], object], device: torch.device, clock: Callable[[], float]) -> float:
-    start = clock()
+def _timed_s(operation: Callable[[], object], device: torch.device) -> float:
+    start = time.perf_counter()
     operation()
     if device.type != "cpu":
         torch.accelerator.synchronize(device)
-    return clock() - start
+    return time.perf_counter() - start

@@ -1,7 +1,7 @@
 """Sample latencies: warm up, interleave two variants, and stop. Imports no torch; tests replace the clock.
 
-`sample` takes `Subject`s, one for each variant, and collects raw samples in them. A round has an eager and a compiled
-block in random order, so that disturbances of the machine affect both alike, and speedups are ratios within a round.
+`sample` takes `Subject`s, such as eager and a variant, and collects raw samples in them. A round has a block of each
+in random order, so that disturbances of the machine affect both alike, and speedups are ratios within a round.
 An unsampled call before each block absorbs the cost of switching variants, which a program with one variant does not
 have. `bench.plans.profiles.Sampling` explains the constants.
 """
@@ -12,13 +12,14 @@ import math
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from bench.plans.profiles import Sampling
-from bench.statistics.intervals import Precision, has_converged, is_precise
+from bench.statistics.intervals import has_converged
 
 Clock = Callable[[], int]
 """Returns nanoseconds."""
@@ -92,7 +93,7 @@ class Round:
 
     number: int
     stop_reason: str | None = None
-    disturbed: int = 0  # rounds kept although the device was throttled or used by other programs
+    disturbed: Mapping[str, int] = field(default_factory=dict)  # rounds kept although disturbed, by what
 
 
 def sample(
@@ -102,16 +103,17 @@ def sample(
     rng: random.Random,
     clock: Clock = time.perf_counter_ns,
     faults: Callable[[], int] = lambda: 0,
-    is_disturbed: Callable[[], bool] = lambda: False,
+    disturbance: Callable[[], str | None] = lambda: None,
 ) -> Iterator[Round]:
-    """Sample rounds until a stop condition, yielding after each. `subjects` are eager and compiled, or eager alone.
+    """Sample rounds until a stop condition, yielding after each. `subjects`: eager and a variant, one alone, or more.
 
-    `faults` returns a running count of page faults. `is_disturbed` is called after each round; a disturbed round is
-    repeated within the limits `max_repeats` and `max_s`, and beyond them kept and counted.
+    `faults` returns a running count of page faults. `disturbance` is called after each round and says what disturbed
+    it; such a round is repeated within the limits `max_repeats` and `max_s`, and beyond them kept and counted.
     """
     blocks = {id(subject): _block_length(subject, sampling) for subject in subjects}
     leads = _leads(subjects, sampling)
-    start, repeats, disturbed, number, reason = clock(), 0, 0, 0, None
+    start, repeats, number, reason = clock(), 0, 0, None
+    disturbed = Counter[str]()
     while reason is None:
         round_faults = {}
         for subject in rng.sample(subjects, len(subjects)):
@@ -121,18 +123,18 @@ def sample(
             subject.rounds_ms.append(timed(subject, blocks[id(subject)], clock))
             round_faults[id(subject)] = faults() - before
         seconds = (clock() - start) / 1e9
-        if is_disturbed():
+        if found := disturbance():
             if repeats < sampling.max_repeats and seconds < sampling.max_s:
                 repeats += 1
                 for subject in subjects:
                     del subject.rounds_ms[-1], subject.lead_ms[-1]
                 continue
-            disturbed += 1
+            disturbed[found] += 1
         for subject in subjects:
             subject.faults += round_faults[id(subject)]
         number += 1
         reason = _stop_reason(subjects, sampling, number, seconds)
-        yield Round(number, reason, disturbed)
+        yield Round(number, reason, dict(disturbed))
 
 
 def expected_rounds(subjects: Sequence[Subject], sampling: Sampling) -> int:
@@ -157,13 +159,6 @@ def _settled_ms(subject: Subject, sampling: Sampling) -> float:
 
 
 def _stop_reason(subjects: Sequence[Subject], sampling: Sampling, rounds: int, seconds: float) -> str | None:
-    are_long = all(subject.seconds >= sampling.min_s for subject in subjects)
-    are_many = rounds >= sampling.min_rounds and all(subject.samples >= sampling.min_samples for subject in subjects)
-    is_last = are_long and rounds >= sampling.max_rounds
-    if are_long and are_many and (is_last or rounds % sampling.check_every == 0):
-        target = Precision(sampling.speedup_precision, sampling.latency_precision)
-        if is_precise([subject.medians_ms() for subject in subjects], target):
-            return "precision"
-    if is_last:
+    if rounds >= sampling.max_rounds and all(subject.seconds >= sampling.min_s for subject in subjects):
         return "rounds"
     return "time" if seconds >= sampling.max_s and rounds >= sampling.floor_rounds else None

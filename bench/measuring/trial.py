@@ -8,31 +8,28 @@ from __future__ import annotations
 import gc
 import math
 import random
-import threading
 import time
-from collections.abc import Callable, Iterable
-from copy import deepcopy
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 import numpy as np
 import torch
 
-from bench.errors import attempt
-from bench.measuring import accuracy, graphs, roofline
-from bench.measuring.build import Inputs, Loaded
+from bench.measuring import accuracy, graphs
+from bench.measuring.diagnostics import compared, examined, samples_of, told
 from bench.measuring.doctor import NO_COMPILER
 from bench.measuring.environment import load_average, minor_faults
-from bench.measuring.interference import SLOWDOWNS, CpuWatch, RoundWatch, Watch
-from bench.measuring.pair import Pair, autocast, load_job
+from bench.measuring.interference import CpuWatch
+from bench.measuring.pair import Pair, gradient_mode
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
-from bench.plans.messages import BUILDING, PEAKS, CellOutcome, Job, Phase, Send, is_out_of_memory
-from bench.records import plausibility
-from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Samples, Status, Work
-from bench.records.scrub import one_line
-from bench.statistics.cells import Cells, best_peaks
+from bench.measuring.variants import VARIANTS
+from bench.plans.messages import BUILDING, CellOutcome, Job, Phase, Send, is_out_of_memory
+from bench.records.record import Accuracy, Compilation, Measurement, Samples, Status, Telemetry
 from bench.statistics.intervals import median_interval
-from bench.statistics.processes import VARIANTS
 
 UNSTABLE = 0.15
 """Half-width of the 95% interval of a latency within the process, as a share, above which the cell is unstable."""
@@ -46,345 +43,238 @@ NO_COMPILER_WORDS = (
 )
 """What an error says where there is no compiler."""
 
-RETRACE_CAP_S = 240.0
-"""Time limit to trace other batch sizes, which takes seconds for most models, and minutes for a Swin with windows that
-depend on the batch."""
-
-PEAK_TRIES = 3
-"""Measurements of the peaks, at most: one takes about a second, and what disturbs it seldom lasts longer."""
-
 REPORT_EVERY_S = 1.0
 """Time between reports of progress while sampling. Each wakes the parent."""
 
+DEVICE, PROGRAMS = "the device slowed itself down", "other programs"
+"""What may disturb a round."""
 
-@torch.no_grad()
-def run(job: Job, send: Send) -> CellOutcome:
-    """Measure the cell of the job, and return how it ended.
+OUTPUTS = "outputs.pt"
+"""The file in the folder of a job in which eager leaves its outputs for a variant that runs in another process."""
+
+
+def run(job: Job, send: Send, imports_s: float = 0.0) -> CellOutcome:
+    """Measure the cell of the job, and return how it ended. `imports_s`: what importing the compiler took.
 
     Eager runs before anything is compiled, because buffers that a model creates on its first call would cause graph
-    breaks. After the timed compilation, both variants are warmed up and sampled in turn. Diagnostics come last, because
-    they disturb the measurement.
+    breaks. After the timed compilation, both are warmed up and sampled in turn. Diagnostics come last, because they
+    disturb the measurement.
     """
     send(Phase(name=BUILDING))
-    size = None
     try:
-        variants = Pair(job)
-        size = variants.loaded.input_size
-        if variants.find_other_processes() and not job.allow_busy:
-            return CellOutcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
-        send(Phase(name="warming up eager"))
-        outputs = [variants.output(variants.eager) for _ in range(2)]
-        variants.note_reserved_memory()
-        warm_up(variants.eager, job.sampling)
+        pair = Pair(job)
     except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
-        return _failure(job, error, Status.EAGER_OOM, size)
+        return _failure(job, error, Status.EAGER_OOM)
+    with gradient_mode(job.cell):
+        steps = {"both": _run_both, "eager": _run_eager, "variant": _run_variant, "build": _build}
+        outcome = steps[job.role](pair, imports_s, send)
+    return msgspec.structs.replace(outcome, input_size=pair.loaded.input_size)
 
+
+def _run_both(pair: Pair, imports_s: float, send: Send) -> CellOutcome:
+    """Measure eager and the variant in turn."""
+    if pair.find_other_processes() and not pair.job.allow_busy:
+        return CellOutcome(status=Status.SKIPPED, reason=BUSY)
+    try:
+        outputs = _eager_outputs(pair, send)
+    except Exception as error:  # noqa: BLE001 - as above
+        return _failure(pair.job, error, Status.EAGER_OOM)
+    measured = _started(pair, imports_s, (pair.eager, pair.compiled), send)
+    if isinstance(measured, CellOutcome):
+        return _with_eager_alone(pair, measured, send)
+    measurement, disturbed, compiled = measured
+    measurement, errors = examined(pair, measurement, [outputs[0], compiled], send)
+    status, reason = _verdict(pair, measurement, errors, disturbed, repeats=accuracy.are_identical(*outputs))
+    return CellOutcome(status=status, reason=reason, measurement=measurement)
+
+
+def _run_eager(pair: Pair, _imports_s: float, send: Send) -> CellOutcome:
+    """Measure eager alone, and leave its outputs in the folder of the job."""
+    if pair.find_other_processes() and not pair.job.allow_busy:
+        return CellOutcome(status=Status.SKIPPED, reason=BUSY)
+    try:
+        first, second = _eager_outputs(pair, send)
+        measurement, disturbed = sampled(pair, (pair.eager,), send)
+    except Exception as error:  # noqa: BLE001 - as above
+        return _failure(pair.job, error, Status.EAGER_OOM)
+    torch.save(first, Path(pair.job.folder, OUTPUTS))
+    measurement = msgspec.structs.replace(measurement, eager=pair.with_resources(pair.eager, measurement.eager))
+    errors, repeats = Accuracy(max_relative_error=0.0), accuracy.are_identical(first, second)
+    status, reason = _verdict(pair, measurement, errors, disturbed, repeats=repeats)
+    return CellOutcome(status=status, reason=reason, measurement=measurement)
+
+
+def _run_variant(pair: Pair, imports_s: float, send: Send) -> CellOutcome:
+    """Measure the variant alone, and compare it with the outputs that eager has left."""
+    measured = _started(pair, imports_s, (pair.compiled,), send)
+    if isinstance(measured, CellOutcome):
+        return measured
+    measurement, disturbed, compiled = measured
+    samples = pair.with_resources(pair.compiled, measurement.eager)
+    errors = compared(pair, torch.load(Path(pair.job.folder, OUTPUTS)), compiled)
+    measurement = msgspec.structs.replace(measurement, eager=Samples(), compiled=samples, accuracy=errors)
+    status, reason = _verdict(pair, measurement, errors, disturbed, repeats=True)
+    return CellOutcome(status=status, reason=reason, measurement=measurement)
+
+
+def _build(pair: Pair, _imports_s: float, send: Send) -> CellOutcome:
+    """Let the variant build what its later processes start from."""
+    build = VARIANTS[pair.job.cell.variant].build
+    assert build
+    send(Phase(name="compiling"))
+    try:
+        build(pair.loaded.module, pair.loaded.batches[0], Path(pair.job.folder))
+    except Exception as error:  # noqa: BLE001 - as above
+        return _failure(pair.job, error, Status.OOM)
+    return CellOutcome(status=Status.PASS)
+
+
+def _eager_outputs(pair: Pair, send: Send) -> list[accuracy.Tensors]:
+    """Return the outputs of two eager calls for the first batch, and warm eager up."""
+    send(Phase(name="warming up eager"))
+    outputs = [pair.output(pair.eager) for _ in range(2)]
+    pair.note_reserved_memory()
+    warm_up(pair.eager, pair.job.sampling)
+    return outputs
+
+
+def _started(
+    pair: Pair, imports_s: float, subjects: tuple[Subject, ...], send: Send
+) -> CellOutcome | tuple[Measurement, Mapping[str, int], accuracy.Tensors]:
+    """Start the variant and sample the subjects. Returns the measurement with the cost of compiling, the rounds that
+    stayed disturbed, and the output of the variant; or how it failed."""
     failed = None
     try:
         send(Phase(name="compiling"))
-        first_calls_ms = variants.compile()
-        outputs.append(variants.output(variants.compiled))
-        if reason := graphs.left_eager():
-            failed = CellOutcome(status=Status.FAIL_TO_RUN, reason=reason, input_size=size)
+        first_calls_ms = pair.compile()
+        output = pair.output(pair.compiled)
+        if pair.job.cell.variant.startswith("compile:") and (reason := graphs.left_eager()):
+            failed = CellOutcome(status=Status.FAIL_TO_RUN, reason=reason)
         else:
             send(Phase(name="warming up"))
-            variants.warm_up_compiled()
-            measurement = sampled(variants, (variants.eager, variants.compiled), send)
+            pair.warm_up_compiled()
+            measurement, disturbed = sampled(pair, subjects, send)
     except Exception as error:  # noqa: BLE001 - as above
-        failed = _failure(job, error, Status.OOM, size)
+        failed = _failure(pair.job, error, Status.OOM)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
-        return _with_what_runs(variants, failed, send)
-    measurement = msgspec.structs.replace(measurement, compilation=_compilation(variants, first_calls_ms))
-    measurement, errors = _examined(variants, measurement, outputs[1:], send)
-    repeats = accuracy.are_identical(*outputs[:2])
-    status, reason = _verdict(variants, measurement, errors, repeats=repeats)
-    return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
+        return failed
+    steady_ms = float(np.median(pair.compiled.medians_ms()))
+    calls_s = max(0.0, sum(first_calls_ms) - len(first_calls_ms) * steady_ms) / 1e3
+    compilation = Compilation(
+        ready_s={"warm" if pair.job.warm else "cold": round(imports_s + calls_s, 3)},
+        imports_s=round(imports_s, 3),
+        phases_s=graphs.phases_s(),
+    )
+    return msgspec.structs.replace(measurement, compilation=compilation), disturbed, output
 
 
-def _with_what_runs(variants: Pair, failed: CellOutcome, send: Send) -> CellOutcome:
-    """Return the outcome of a cell in which compiled failed, with the latencies of whatever runs alone."""
-    variants.release_compiled()
-    compiled = _compiled_alone(variants, send) if failed.status is Status.OOM else None
-    alone = _alone(variants, variants.eager, send)
-    if compiled and alone:
-        reason = f"compiled ran out of memory beside eager, and ran alone: {failed.reason}"
-        failed = msgspec.structs.replace(failed, reason=reason)
-        alone = msgspec.structs.replace(alone, compiled=compiled)
-    status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED and alone is None else failed.status
-    return msgspec.structs.replace(failed, status=status, measurement=alone)
+def _with_eager_alone(pair: Pair, failed: CellOutcome, send: Send) -> CellOutcome:
+    """Return the outcome of a cell in which the variant failed, with the latencies of eager if it still runs."""
+    pair.release_compiled()
+    pair.eager.clear_rounds()
+    with suppress(Exception):  # the first failure is the one to report
+        return msgspec.structs.replace(failed, measurement=sampled(pair, (pair.eager,), send)[0])
+    status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED else failed.status
+    return msgspec.structs.replace(failed, status=status)
 
 
 # ── Sampling ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def sampled(variants: Pair, subjects: tuple[Subject, ...], send: Send) -> Measurement:
-    """Sample the subjects (eager first)."""
-    on_cpu = variants.device.type == "cpu"
-    expected = expected_rounds(subjects, variants.job.sampling)
+def sampled(pair: Pair, subjects: tuple[Subject, ...], send: Send) -> tuple[Measurement, Mapping[str, int]]:
+    """Sample the subjects: eager and a variant, or one alone. Returns the measurement, with the first of them as eager,
+    and the number of rounds that stayed disturbed, by what disturbed them.
+
+    An accelerator waits for the thread that launches its kernels, so the CPU is watched as well.
+    """
+    on_cpu = pair.device.type == "cpu"
+    expected = expected_rounds(subjects, pair.job.sampling)
     gc.collect()
     gc.freeze()  # collections within a call need not traverse the objects that exist by now
+    device = DeviceWatch(pair.sensors) if pair.sensors else None
+    programs = CpuWatch(torch.get_num_threads() if on_cpu else 1)
+    seen: Counter[str] = Counter()
+
+    def disturbance() -> str | None:
+        watches = {DEVICE: device, PROGRAMS: programs}
+        found = [name for name, watch in watches.items() if watch and watch.is_disturbed()]  # each since its last look
+        seen.update(found[:1])
+        return next(iter(found), None)
+
     before, last, reported = load_average(), Round(0), -math.inf
-    watch = _watch(variants)
     for last in sample(
         subjects,
-        variants.job.sampling,
+        pair.job.sampling,
         rng=random.Random(),
         faults=minor_faults if on_cpu else lambda: 0,
-        is_disturbed=watch.is_disturbed,
+        disturbance=disturbance,
     ):
         if time.monotonic() - reported >= REPORT_EVERY_S:
             reported = time.monotonic()
             send(Phase(name="measuring", done=last.number, of=max(expected, last.number)))
     after = load_average()
-    variants.find_other_processes()
-    samples = [
-        Samples(
-            rounds_ms=tuple(tuple(round(call, 6) for call in calls) for calls in subject.rounds_ms),
-            minor_faults_per_call=round(subject.faults / subject.samples, 1) if on_cpu else None,
-        )
-        for subject in subjects
-    ]
-    return Measurement(
+    pair.find_other_processes()
+    samples = [samples_of(subject) for subject in subjects]
+    if on_cpu:
+        faults = [round(subject.faults / subject.samples, 1) for subject in subjects]
+        samples = [
+            msgspec.structs.replace(each, minor_faults_per_call=count)
+            for each, count in zip(samples, faults, strict=True)
+        ]
+    telemetry = device.telemetry() if device else Telemetry()
+    by_programs = {PROGRAMS: seen[PROGRAMS]} if seen[PROGRAMS] else {}
+    measurement = Measurement(
         eager=samples[0],
         compiled=samples[1] if len(samples) > 1 else None,
         warmup_calls=sum(len(subject.warmup_ms) for subject in subjects),
         stop_reason=last.stop_reason,
         load_average=None if before is None or after is None else (before, after),
-        telemetry=watch.telemetry(last.disturbed),
+        telemetry=msgspec.structs.replace(
+            telemetry,
+            throttle_reasons=dict(telemetry.throttle_reasons) | by_programs,
+            repeated_rounds=seen.total() - sum(last.disturbed.values()),
+            throttled_rounds=sum(last.disturbed.values()),
+        ),
     )
-
-
-def _watch(variants: Pair) -> RoundWatch:
-    """Return a watch of all that may disturb a round. An accelerator waits for the thread that launches its kernels, so
-    the CPU is watched as well."""
-    device: list[Watch] = [DeviceWatch(variants.sensors)] if variants.sensors else []
-    threads = 1 if variants.sensors else torch.get_num_threads()
-    return RoundWatch([*device, CpuWatch(threads)])
-
-
-def _alone(variants: Pair, subject: Subject, send: Send) -> Measurement | None:
-    """Sample one variant alone after compiled failed, in the place of eager. Return None if it fails too."""
-    subject.clear_rounds()
-    try:
-        return sampled(variants, (subject,), send)
-    except Exception:  # noqa: BLE001 - the first failure is the one to report
-        return None
-
-
-def _compiled_alone(variants: Pair, send: Send) -> Samples | None:
-    """Compile again with no memory kept for eager, and sample compiled alone. Return None if it fails again.
-
-    While a CUDA graph is recorded, torch does not release what its allocator keeps for eager. A program that only calls
-    the compiled model keeps nothing.
-    """
-    send(Phase(name="compiling"))
-    try:
-        variants.compile()
-        variants.warm_up_compiled()
-    except Exception:  # noqa: BLE001 - as above
-        found = None
-    else:
-        found = _alone(variants, variants.compiled, send)
-    variants.release_compiled()  # outside of `except`, where the traceback keeps memory alive
-    return found.eager if found else None
-
-
-def _compilation(variants: Pair, first_calls_ms: tuple[float, ...]) -> Compilation:
-    """Return the time to ready: the first calls minus their time in steady state."""
-    steady_ms = float(np.median(variants.compiled.medians_ms()))
-    ready_s = round(max(0.0, sum(first_calls_ms) - len(first_calls_ms) * steady_ms) / 1e3, 3)
-    is_warm = variants.job.warm
-    return Compilation(ready_s={"warm" if is_warm else "cold": ready_s}, phases_s=graphs.phases_s())
-
-
-# ── Diagnostics ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _examined(
-    variants: Pair,
-    measurement: Measurement,
-    outputs: list[accuracy.Tensors],
-    send: Send,
-) -> tuple[Measurement, Accuracy | None]:
-    """Return the measurement with memory, graphs, causes and accuracy; and the errors of compiled, if they are known.
-
-    `outputs`: of eager and of compiled. What fails is missing, and `Measurement.failures` says why.
-    """
-    replace = msgspec.structs.replace
-    eager, compiled = variants.eager, variants.compiled
-    failures: dict[str, str] = {}
-    errors: Accuracy | None = None
-
-    def with_(name: str, change: Callable[[Measurement], Measurement]) -> None:
-        nonlocal measurement
-        send(Phase(name=name))
-        try:
-            measurement = change(measurement)
-        except Exception as error:  # noqa: BLE001 - the latencies are sampled, and worth more than what explains them
-            failures[name] = _told(variants.job, error)
-
-    def with_accuracy(given: Measurement) -> Measurement:
-        nonlocal errors
-        errors = _accuracy(variants, *outputs)
-        return replace(given, accuracy=errors) if accuracy.is_finite(errors) else given
-
-    with_("resources of eager", lambda given: replace(given, eager=variants.with_resources(eager, given.eager)))
-    with_("device time of eager", lambda given: replace(given, eager=variants.with_device_time(eager, given.eager)))
-    with_(
-        "resources of compiled",
-        lambda given: replace(given, compiled=variants.with_resources(compiled, given.compiled)),
-    )
-    with_(
-        "device time of compiled",
-        lambda given: replace(given, compiled=variants.with_device_time(compiled, given.compiled)),
-    )
-    with_("graphs", lambda given: replace(given, graphs=variants.inspect_graphs()))
-    with_("accuracy", with_accuracy)
-    with_("causes", lambda given: _with_causes(variants, given, send))
-    return replace(measurement, failures=failures), errors
-
-
-def _with_causes(variants: Pair, measurement: Measurement, send: Send) -> Measurement:
-    """Return the measurement with the inputs of its causes. Only the first process records what is equal in all."""
-    if variants.job.warm:
-        return _with_peaks(variants, measurement, send)
-    found = measurement.graphs
-    traffic = sum(variants.traffic_bytes) if variants.traffic_bytes and found and not found.recompiles else None
-    work = attempt(lambda: _work(variants))
-    work = work and msgspec.structs.replace(work, compiled_traffic_bytes=traffic)
-    diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work), send)
-    if found is None or not variants.job.sampling.retraces:
-        return diagnosed
-    recompiles = _retraced(variants, send)
-    return msgspec.structs.replace(diagnosed, graphs=msgspec.structs.replace(found, batch_size_recompiles=recompiles))
-
-
-def _work(variants: Pair) -> Work:
-    with autocast(variants.job.cell):
-        return roofline.work(variants.loaded.module, variants.loaded.batches[0])
-
-
-def _with_peaks(variants: Pair, measurement: Measurement, send: Send) -> Measurement:
-    """Return the measurement with the best rates of the device. Where its work is known, as in the first process of a
-    cell, rates that its own latencies beat are measured again: something disturbed them. What they still beat by more
-    than any algorithm saves is left out. Earlier processes may have measured them."""
-    known, dtype = variants.job.peaks, getattr(torch, variants.job.cell.dtype)
-    tries = [msgspec.structs.replace(measurement, peaks=known)] if known else []
-    while not tries or (len(tries) < PEAK_TRIES and _share_of(best_peaks(tries), measurement) > 1):
-        send(Phase(name=PEAKS))
-        peaks = attempt(lambda: roofline.peaks(variants.device, dtype))
-        tries.append(msgspec.structs.replace(measurement, peaks=peaks))
-    best = best_peaks(tries)
-    is_spoiled = _share_of(best, measurement) > plausibility.FLOP_SLACK
-    return msgspec.structs.replace(measurement, peaks=None if is_spoiled else best)
-
-
-def _share_of(peaks: Peaks | None, measurement: Measurement) -> float:
-    """Return the largest share of the peaks that a variant reaches, or nan if its work is unknown."""
-    cells = Cells.of([msgspec.structs.replace(measurement, peaks=peaks)])
-    return max(float(cells.peak_share(name)[0]) for name in VARIANTS)
-
-
-def _retraced(variants: Pair, send: Send) -> int | None:
-    """Return how many frames are traced again for other batch sizes, or None if that fails or takes too long.
-
-    What is too slow keeps running until the process ends, so nothing may be timed afterwards.
-    """
-    send(Phase(name="other batch sizes"))
-    module, inputs, answers = variants.loaded.module, variants.loaded.batches[0], list[int | None]()
-
-    def ask() -> None:
-        with autocast(variants.job.cell):  # which each thread has of its own
-            answers.append(
-                attempt(
-                    lambda: graphs.batch_size_recompiles(
-                        module, inputs, {"true": True, "false": False}.get(variants.job.cell.dynamic)
-                    )
-                )
-            )
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(RETRACE_CAP_S)
-    return answers[0] if answers else None
+    return measurement, last.disturbed
 
 
 # ── Verdict ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _failure(job: Job, error: Exception, oom: Status, size: tuple[int, int] | None) -> CellOutcome:
+def _failure(job: Job, error: Exception, oom: Status) -> CellOutcome:
     """Return the outcome of a cell with this error. Without a compiler, compiling is skipped, not broken."""
     if any(words in str(error) for words in NO_COMPILER_WORDS):
         what = "there is no C++ compiler, and torch.compile needs one"
-        reason = f"{what}: {NO_COMPILER.remedy}; the same command then goes on"
-        return CellOutcome(status=Status.SKIPPED, reason=reason, input_size=size)
+        return CellOutcome(status=Status.SKIPPED, reason=f"{what}: {NO_COMPILER.remedy}; the same command then goes on")
     is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
-    status = oom if is_memory else Status.FAIL_TO_RUN
-    return CellOutcome(status=status, reason=_told(job, error), input_size=size)
-
-
-def _told(job: Job, error: Exception) -> str:
-    return one_line(f"{type(error).__name__}: {job.recipe.without_folder(str(error))}")
-
-
-def _accuracy(variants: Pair, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
-    """Compare compiled with eager, and if they differ, both with eager in a higher precision."""
-    dtype = accuracy.rounding_type(variants.job.cell)
-    errors = accuracy.compare(eager, compiled)
-    if accuracy.is_within_tolerance(errors, dtype):
-        return errors
-    higher = torch.float32 if dtype.itemsize < 4 else torch.float64
-    reference = attempt(lambda: _reference(variants.loaded, higher))
-    if reference is None and variants.device.type != "cpu":  # the device lacks the type or the memory
-        reference = attempt(lambda: _reference(load_job(_on_cpu(variants.job)), higher))
-    if reference is None:  # the model supports no other dtype
-        return errors
-    return accuracy.compare(eager, compiled, reference, str(higher).removeprefix("torch."))
-
-
-def _on_cpu(job: Job) -> Job:
-    """Return the job for the CPU. Its model and first batch are the same, since both follow from seeds."""
-    sampling = msgspec.structs.replace(job.sampling, inputs=1)
-    return msgspec.structs.replace(job, cell=msgspec.structs.replace(job.cell, device="cpu"), sampling=sampling)
-
-
-def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
-    module = deepcopy(loaded.module).to(dtype)
-    inputs: Inputs = {
-        name: value.to(dtype) if value.is_floating_point() else value for name, value in loaded.batches[0].items()
-    }
-    with accuracy.full_precision():
-        return accuracy.tensors(module(**inputs))
+    return CellOutcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=told(job, error))
 
 
 def _verdict(
-    variants: Pair, measurement: Measurement, errors: Accuracy | None, *, repeats: bool
+    pair: Pair, measurement: Measurement, errors: Accuracy | None, disturbed: Mapping[str, int], *, repeats: bool
 ) -> tuple[Status, str | None]:
     """Return the status and its reason, the most serious one first."""
-    telemetry = measurement.telemetry
     if errors is None:
         return Status.FAIL_ACCURACY, f"compiled could not be compared with eager: {measurement.failures['accuracy']}"
-    if not accuracy.is_within_tolerance(errors, accuracy.rounding_type(variants.job.cell)):
+    if not accuracy.is_within_tolerance(errors, accuracy.rounding_type(pair.job.cell)):
         return Status.FAIL_ACCURACY, accuracy.describe(errors)
     if not repeats:
         return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"
-    disturbed, reasons = (telemetry.throttled_rounds, telemetry.throttle_reasons) if telemetry else (0, {})
-    if disturbed and not SLOWDOWNS.keys().isdisjoint(reasons) and not variants.had_other_processes:
-        return Status.THROTTLED, f"the device slowed itself down in {disturbed} of the rounds"
-    instability = _instability(variants, disturbed, reasons)
-    return (Status.UNSTABLE, instability) if instability else (Status.PASS, None)
+    if (slowed := disturbed.get(DEVICE)) and not pair.had_other_processes:
+        return Status.THROTTLED, f"{DEVICE} in {slowed} of the rounds"
+    reason = BUSY if pair.had_other_processes else _instability(measurement, disturbed)
+    return (Status.UNSTABLE, reason) if reason else (Status.PASS, None)
 
 
-def _instability(variants: Pair, disturbed: int, reasons: Iterable[str]) -> str | None:
+def _instability(measurement: Measurement, disturbed: Mapping[str, int]) -> str | None:
     """Return why the latencies are unreliable, or None."""
-    if variants.had_other_processes:
-        return BUSY
-    if 2 * disturbed >= (rounds := len(variants.eager.rounds_ms)):
-        return f"{' and '.join(sorted(reasons))} disturbed {disturbed} of {rounds} rounds"
-    for name, subject in (("eager", variants.eager), ("compiled", variants.compiled)):
-        medians = subject.medians_ms()
+    for name, samples in (("eager", measurement.eager), ("compiled", measurement.compiled)):
+        medians = np.array([np.median(calls) for calls in samples.rounds_ms]) if samples else np.empty(0)
+        if 2 * sum(disturbed.values()) >= len(medians) > 0:
+            return f"{' and '.join(sorted(disturbed))} disturbed {sum(disturbed.values())} of {len(medians)} rounds"
         low, high = median_interval(medians)
-        half_width = (high - low) / 2 / float(np.median(medians))
+        half_width = (high - low) / 2 / float(np.median(medians)) if len(medians) else math.nan
         if half_width > UNSTABLE:  # false for nan, with too few rounds for an interval
-            return f"{name} latency is known only to ±{half_width:.0%} after {medians.size} rounds"
+            return f"{name} latency is known only to ±{half_width:.0%} after {len(medians)} rounds"
     return None

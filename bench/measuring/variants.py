@@ -64,15 +64,20 @@ def _marked(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folde
 
 
 def _regions(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
-    """Compile each block of the longest repeated stack of layers, of which the compiler sees the first only."""
-    import torch  # noqa: PLC0415
-
+    """Compile each block of the kind that repeats the most parameters, so that all blocks share their code."""
     twin = _twin(module)
-    stacks = [each for each in twin.modules() if isinstance(each, torch.nn.ModuleList | torch.nn.Sequential)]
-    repeated = [each for each in stacks if len(each) > 1 and len({type(block) for block in each}) == 1]
-    if not repeated:
+    kinds: dict[type, list[torch.nn.Module]] = {}
+    for each in twin.modules():
+        kinds.setdefault(type(each), []).append(each)
+
+    def repeated(blocks: list[torch.nn.Module]) -> float:
+        parameters = sum(each.numel() for block in blocks for each in block.parameters() if any(block.children()))
+        return parameters * (1 - 1 / len(blocks))
+
+    blocks = max(kinds.values(), key=repeated)
+    if not repeated(blocks):
         raise RuntimeError("the model has no repeated blocks to compile one by one")
-    for block in max(repeated, key=lambda stack: sum(each.numel() for each in stack.parameters())):
+    for block in blocks:
         block.compile(mode=mode)
     return twin
 

@@ -83,9 +83,12 @@ def _answer(request: Request, send: Send) -> Answer:
 
             return selfcheck.run(request, send)
         assert isinstance(request, Job)
-        from bench.measuring.trial import run  # noqa: PLC0415 - as above
+        from bench.measuring.graphs import import_compiler  # noqa: PLC0415 - as above
 
-        return run(request, send)
+        imports_s = import_compiler()
+        from bench.measuring.trial import run  # noqa: PLC0415 - imports Transformers, which imports Dynamo
+
+        return run(request, send, imports_s)
     except AtlasError as error:
         return Refusal(what=error.what, where=error.where, remedy=error.remedy)
 

@@ -89,14 +89,17 @@ class Job(_Message, frozen=True):
     """Request: measure one cell in this process.
 
     `warm` means that an earlier process filled the compile cache and recorded whatever is equal in all processes.
-    `peaks` are those of the device, if enough processes have measured them. `allow_busy` permits other processes on the
-    device.
+    A variant that shares no process with eager takes a job for each `role`, which leave what the next one needs in the
+    `folder`. `peaks` are those of the device, if an earlier process has measured them. `allow_busy` permits other
+    processes on the device.
     """
 
     cell: Cell
     recipe: Recipe
     sampling: Sampling
     warm: bool = False
+    role: Literal["both", "eager", "variant", "build"] = "both"
+    folder: str = ""
     peaks: Peaks | None = None
     allow_busy: bool = False
 

@@ -54,7 +54,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     floor_rounds: int = 3  # regardless of `max_s`
     check_every: int = 5  # rounds between checks of the precision, which cost time and each give a chance to stop early
     max_repeats: int = 20  # of rounds in which the device was throttled or used by other programs
-    retraces: bool = True  # trace other batch sizes after sampling, which takes as long as Dynamo took, and again
+    compares_layouts: bool = True  # compile once more, to tell what the memory layout saves
     speedup_precision: float = 0.005  # half-width of the 95% interval, as a share
     latency_precision: float = 0.01
 
@@ -84,7 +84,7 @@ QUICK = Profile(
     processes=1,
     timeout_s=300.0,
     # Whatever can be learned from the code of a model alone is left to the standard profile.
-    sampling=Sampling(min_rounds=20, min_samples=40, min_s=1.0, max_s=10.0, warmup_cap_s=2.0, retraces=False),
+    sampling=Sampling(min_rounds=20, min_samples=40, min_s=1.0, max_s=10.0, warmup_cap_s=2.0, compares_layouts=False),
 )
 STANDARD = Profile(
     name="standard",
@@ -110,7 +110,7 @@ DEPLOY = Profile(
         max_s=10.0,
         warmup_s=0.3,  # the device was in use a second ago, and a variant also warms up until its calls settle
         warmup_cap_s=4.0,
-        retraces=False,
+        compares_layouts=False,
     ),
 )
 FULL = Profile(

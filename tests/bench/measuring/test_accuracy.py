@@ -14,7 +14,7 @@ import torch
 from test_executors import job as plain_job
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bench.measuring import accuracy, trial
+from bench.measuring import accuracy, diagnostics
 from bench.measuring.accuracy import (
     are_identical,
     compare,
@@ -151,7 +151,7 @@ def judged(
         device=torch.device("cpu"),
     )
     with Gpu():  # type: ignore[no-untyped-call]
-        return trial._accuracy(variants, eager, result)
+        return diagnostics.compared(variants, eager, result)
 
 
 @torch.no_grad()

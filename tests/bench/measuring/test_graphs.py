@@ -114,65 +114,26 @@ def test_replays_are_those_of_one_call(recorded: list[CudaGraph]) -> None:
     assert CudaGraph.replay is original
 
 
-def test_a_call_that_fails_is_no_longer_counted(recorded: list[CudaGraph]) -> None:
-    original = CudaGraph.replay
-
-    def call() -> None:
-        recorded[0].replay()
-        raise torch.OutOfMemoryError
-
-    with pytest.raises(torch.OutOfMemoryError):
-        graphs.replayed(call)
-    assert CudaGraph.replay is original
-
-
 @pytest.mark.parametrize(
-    ("replays", "cuts", "skips", "kept"),
-    [
-        (None, (), (), ()),  # the mode promises none
-        (1, (), (), ()),
-        (2, ("cpu ops",), (), ("cpu ops",)),
-        (0, ("cpu ops",), ("cpu ops",), ()),
-        (0, (), ("no CUDA graph is replayed, for a reason that torch does not tell",), ()),  # no counter, no reason
-    ],
+    ("replays", "skips"),
+    [(None, ()), (1, ()), (0, ("no CUDA graph is replayed, for a reason that torch does not tell",))],
 )
-def test_where_no_cuda_graph_is_replayed_they_were_skipped(
-    replays: int | None, cuts: tuple[str, ...], skips: tuple[str, ...], kept: tuple[str, ...]
-) -> None:
+def test_where_no_cuda_graph_is_replayed_they_were_skipped(replays: int | None, skips: tuple[str, ...]) -> None:
     graphs.reset()
-    seen = graphs.inspect(Model(), {"x": torch.ones(1)}, replays, cuts)
-    assert (seen.replays, seen.cudagraph_skips, seen.cuts) == (replays, skips, kept)
+    seen = graphs.inspect(Model(), {"x": torch.ones(1)}, replays)
+    assert (seen.replays, seen.cudagraph_skips) == (replays, skips)
 
 
-@pytest.mark.parametrize(("cut", "reasons"), [(True, ["cpu ops"]), (False, [])])
-def test_what_inductor_cuts_out_of_a_cuda_graph_is_told_with_its_reason(
-    monkeypatch: pytest.MonkeyPatch, *, cut: bool, reasons: list[str]
-) -> None:
-    """The real scheduler: only the devices of its nodes are made up, and no code is compiled."""
-    from torch._inductor.graph import GraphLowering
-    from torch._inductor.scheduler import BaseSchedulerNode, SchedulerNode
+def test_what_torch_notes_while_compiled_code_runs_is_no_frame(compiled: Compile) -> None:
+    from torch._dynamo.utils import get_runtime_metrics_context
 
-    def is_gpu(node: BaseSchedulerNode) -> bool:
-        return not (cut and isinstance(node, SchedulerNode))  # the products are external kernels
-
-    def only_generate(graph: GraphLowering) -> None:
-        graph.codegen()
-        raise RuntimeError("Stop")
-
-    def call(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-        return torch.relu(x @ w) @ w
-
-    monkeypatch.setattr(BaseSchedulerNode, "is_gpu", is_gpu)
-    monkeypatch.setattr(GraphLowering, "compile_to_module", only_generate)
-    graphs.reset()
-    options = torch._inductor.config.patch(
-        {"force_disable_caches": True, "cpp.vec_isa_ok": False, "triton.cudagraphs": True}
-    )
-    with torch.no_grad(), graphs.cut_reasons() as found, options, pytest.raises(Exception, match="Stop"):
-        torch.compile(call)(torch.ones(8, 8), torch.ones(8, 8))
-    assert list(found) == reasons
-    seen = graphs.inspect(Model(), {"x": torch.ones(1)}, 2, found)
-    assert (list(seen.cuts), seen.cudagraph_skips) == (reasons, ())
+    compiled(Model(), (2, 4))
+    frames = graphs.compiled_frames()
+    context = get_runtime_metrics_context()
+    context.increment("runtime_triton_autotune_time_us", 5, extra={"is_runtime": True})  # as autotuning does
+    context.finish()
+    assert graphs.compiled_frames() == frames
+    assert graphs.left_eager() is None
 
 
 def test_the_phases_of_compiling_add_up_to_something(compiled: Compile) -> None:
@@ -180,23 +141,3 @@ def test_the_phases_of_compiling_add_up_to_something(compiled: Compile) -> None:
     phases = graphs.phases_s()
     assert set(phases) == {"dynamo", "aot_autograd", "inductor"}
     assert sum(phases.values()) > 0
-
-
-@pytest.mark.parametrize(("dynamic", "recompiles"), [(None, 1), (True, 0), (False, 2)])
-def test_other_batch_sizes_are_traced_again_as_dynamic_says(dynamic: bool | None, recompiles: int) -> None:
-    assert graphs.batch_size_recompiles(Model(), {"x": torch.ones(2, 4)}, dynamic) == recompiles
-
-
-def test_a_batch_of_one_is_a_case_of_its_own() -> None:
-    assert graphs.batch_size_recompiles(Model(), {"x": torch.ones(1, 4)}, dynamic=True) == 1
-
-
-def test_a_model_whose_shapes_depend_on_values_is_traced_with_values() -> None:
-    class Model(torch.nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            x[torch.where(x > 0)] = 0.0
-            return x
-
-    with pytest.raises(Exception, match="meta"):
-        Model()(torch.ones(2, 4, device="meta"))
-    assert graphs.batch_size_recompiles(Model(), {"x": torch.ones(2, 4)}, dynamic=None) >= 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -95,35 +94,6 @@ def test_convolutions_are_counted_apart() -> None:
     assert found.flop == found.convolution_flop + 2 * 4 * 8 * 8 * 5
 
 
-@pytest.fixture
-def _tf32() -> Iterator[None]:
-    before = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
-    yield
-    torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = before
-
-
-@pytest.mark.parametrize(("convolutions", "products", "apart"), [(True, False, 2), (True, True, 1), (False, False, 1)])
-@pytest.mark.usefixtures("_tf32")
-def test_a_peak_in_tf32_is_measured_where_convolutions_alone_use_it(
-    convolutions: bool, products: bool, apart: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[bool] = []
-
-    def product(*_: object) -> tuple[int, Callable[[], None]]:
-        asked.append(torch.backends.cuda.matmul.allow_tf32)
-        return 100, lambda: None
-
-    torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = convolutions, products
-    monkeypatch.setattr(roofline, "_large_product", product)
-    monkeypatch.setattr(roofline, "_repeated", lambda *_: iter((1.0, 1.0)))
-    for name in ("randint", "empty_like"):
-        monkeypatch.setattr(torch, name, lambda *_, **__: None)
-    found = peaks(torch.device("cuda"), torch.float32)
-    assert asked == [products, True][:apart]
-    assert (found.convolution_flop_s is None) is (apart == 1)
-    assert torch.backends.cuda.matmul.allow_tf32 is products
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_peaks_are_measured_with_numbers_as_irregular_as_those_of_a_model(
     dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
@@ -151,5 +121,3 @@ def test_peaks_are_those_of_a_machine_and_found_soon() -> None:
     found = peaks(CPU, torch.float32)
     assert 1e9 < found.matmul_flop_s < 1e14
     assert 1e8 < found.copy_bytes_s < 1e13
-    assert found.page_fault_s is not None
-    assert 0 <= found.page_fault_s < 1e-4

@@ -1,0 +1,96 @@
+"""Variants: each computes what eager does, and leaves eager as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import ViTConfig, ViTForImageClassification
+
+from bench.measuring.build import Inputs, Loaded, load
+from bench.measuring.variants import VARIANTS
+from bench.plans.messages import Recipe
+
+_compile = torch.compile
+
+
+@pytest.fixture(scope="module")
+def model() -> Loaded:
+    recipe = Recipe(model="ResNet", task="image-classification", shrunken=True)
+    return load(recipe, batch_size=5, batches=1, dtype=torch.float32, device=torch.device("cpu"))
+
+
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[Any]]]:
+    """Capture graphs, and run them as they are. Yields the shapes of the inputs of each."""
+    captured: list[list[Any]] = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+        captured.append([each.shape for each in inputs if isinstance(each, torch.Tensor)])
+        return graph.forward
+
+    def compile_(module: Any, *, dynamic: bool | None = None, **_: Any) -> Any:
+        return _compile(module, backend=backend, dynamic=dynamic)
+
+    monkeypatch.setattr(torch, "compile", compile_)
+    monkeypatch.setattr(
+        torch.nn.Module, "compile", lambda self, **_: setattr(self, "forward", _compile(self.forward, backend=backend))
+    )
+    torch._dynamo.reset()
+    yield captured
+    torch._dynamo.reset()
+
+
+def of_size(batch: Inputs, size: int) -> Inputs:
+    return {name: torch.cat([value[:1]] * size) for name, value in batch.items()}
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if "max-autotune" not in name])
+def test_a_variant_computes_what_eager_does_and_leaves_it_alone(
+    model: Loaded, graphs: list[list[Any]], name: str
+) -> None:
+    (batch,) = model.batches
+    before = {key: value.clone() for key, value in model.module.state_dict().items()}
+    with torch.inference_mode():
+        eager = model.module(**batch).logits
+        call = VARIANTS[name].start(model.module, batch, Path())
+        found = call(**batch).logits
+        torch.testing.assert_close(found, eager, atol=1e-5, rtol=1e-4)
+        compiled = len(graphs)
+        torch.testing.assert_close(model.module(**batch).logits, eager, atol=0, rtol=0)
+    assert bool(compiled) is name.startswith("compile:")
+    assert len(graphs) == compiled, "eager is not compiled"
+    for key, value in model.module.state_dict().items():
+        assert (torch.equal(value, before[key]), value.stride()) == (True, before[key].stride())
+
+
+@pytest.mark.parametrize(
+    ("suffix", "graphs_of_three_sizes"), [("", 2), (":dynamic", 1), (":static", 3), (":marked", 1)]
+)
+def test_a_variant_treats_sizes_as_its_name_says(
+    model: Loaded, graphs: list[list[Any]], suffix: str, graphs_of_three_sizes: int
+) -> None:
+    (batch,) = model.batches
+    with torch.no_grad():
+        call = VARIANTS[f"compile:default{suffix}"].start(model.module, batch, Path())
+        for size in (5, 6, 7):
+            call(**of_size(batch, size))
+    assert len(graphs) == graphs_of_three_sizes
+
+
+def test_regions_are_compiled_once_for_all_blocks(graphs: list[list[Any]]) -> None:
+    sizes = {"hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64, "image_size": 32}
+    module = ViTForImageClassification(ViTConfig(num_hidden_layers=5, **sizes)).eval()
+    batch = {"pixel_values": torch.randn(2, 3, 32, 32)}
+    with torch.no_grad():
+        call = VARIANTS["compile:default:regions"].start(module, batch, Path())
+        torch.testing.assert_close(call(**batch).logits, module(**batch).logits)
+    assert len(graphs) == 1
+
+
+def test_a_model_without_repeated_blocks_has_no_regions() -> None:
+    with pytest.raises(RuntimeError, match="no repeated blocks"):
+        VARIANTS["compile:default:regions"].start(torch.nn.Linear(2, 2), {}, Path())
