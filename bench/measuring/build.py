@@ -12,9 +12,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 import transformers
@@ -25,7 +26,6 @@ from PIL import Image
 from bench.errors import AtlasError
 from bench.plans.checkpoints import refuse_unsafe
 from bench.plans.messages import Recipe
-from bench.plans.models import ModelSpec
 from bench.records.record import Task
 from bench.records.scrub import one_line
 
@@ -79,11 +79,9 @@ def load(
     device: torch.device,
 ) -> Loaded:
     """Build the module and its batches on `device`. Raises whatever transformers raises, such as `OSError`."""
-    spec = recipe.spec
     with _without_hub(recipe):
         torch.manual_seed(SEED)
-        module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
-        module = module.to(dtype=dtype).eval().requires_grad_(requires_grad=False)
+        module = _module(recipe).to(dtype=dtype).eval().requires_grad_(requires_grad=False)
         pixels, accepted = _processed(recipe), inspect.signature(module.forward).parameters
         text = _text(recipe, batch_size) if "input_ids" in accepted else {}
     scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
@@ -150,21 +148,19 @@ def _auto_class(task: Task, config: Any) -> Any | None:
 # ── Modules ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _from_table(spec: ModelSpec) -> torch.nn.Module:
-    model_class = getattr(transformers, spec.architecture)
-    module: torch.nn.Module = model_class(model_class.config_class(**spec.config))
-    return module
-
-
-def _from_checkpoint(recipe: Recipe) -> torch.nn.Module:
+def _module(recipe: Recipe) -> torch.nn.Module:
+    spec = recipe.spec
+    model_class: Any = getattr(transformers, spec.architecture) if spec else None
+    if spec and recipe.weights == "random":
+        config = model_class.config_class(
+            **deepcopy(dict(spec.config))
+        )  # some change what they get
+        return cast(torch.nn.Module, model_class(config))
     config = _config(recipe.source)
-    spec, auto = recipe.spec, _auto_class(recipe.task, config)
-    model_class: Any = getattr(transformers, spec.architecture) if spec else auto
+    model_class = model_class or _auto_class(recipe.task, config)
     if recipe.weights == "random":
-        module: torch.nn.Module = model_class.from_config(config)
-    else:
-        module = model_class.from_pretrained(recipe.source, config=config, use_safetensors=True)
-    return module
+        return cast(torch.nn.Module, model_class.from_config(config))
+    return cast(torch.nn.Module, model_class.from_pretrained(recipe.source, config=config, use_safetensors=True))
 
 
 # ── Inputs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -187,21 +183,14 @@ def _processed(recipe: Recipe) -> Inputs:
 
 
 def _text(recipe: Recipe, images: int) -> Inputs:
-    """Return all queries for every image."""
-    return _queries(images) if recipe.spec else _tokenized(recipe, images)
-
-
-def _queries(images: int) -> Inputs:
     """Return token ids and mask, both of shape (images × queries, 16), with all queries for every image."""
+    if recipe.spec is None:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(recipe.source, trust_remote_code=False)
+        text = tokenizer([*QUERIES] * images, padding="max_length", max_length=QUERY_LENGTH, return_tensors="pt")
+        return {"input_ids": text["input_ids"], "attention_mask": text["attention_mask"]}
     rows = [(*ids, *[0] * (QUERY_LENGTH - len(ids))) for ids in QUERY_IDS]
     ids = torch.tensor(rows).repeat(images, 1)
     return {"input_ids": ids, "attention_mask": (torch.arange(QUERY_LENGTH) < len(QUERY_IDS[0])).long().expand_as(ids)}
-
-
-def _tokenized(recipe: Recipe, images: int) -> Inputs:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(recipe.source, trust_remote_code=False)
-    text = tokenizer([*QUERIES] * images, padding="max_length", max_length=QUERY_LENGTH, return_tensors="pt")
-    return {"input_ids": text["input_ids"], "attention_mask": text["attention_mask"]}
 
 
 def _place(value: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:

@@ -33,19 +33,9 @@ def _attention_flop(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int
 
 FORMULAS = {aten._scaled_dot_product_flash_attention_for_cpu: _attention_flop}  # noqa: SLF001 - as above
 
-NO_TRAFFIC = frozenset(
-    {
-        *(
-            aten.empty,
-            aten.empty_like,
-            aten.empty_strided,
-            aten.new_empty,
-            aten.new_empty_strided,
-        ),  # only reserve memory
-        *(aten._unsafe_view, aten._reshape_alias),  # noqa: SLF001 - views whose schema does not say so
-    }
-)
-GATHERS = frozenset({aten.embedding, aten.index, aten.index_select, aten.gather})
+RESERVING = {aten.empty, aten.empty_like, aten.empty_strided, aten.new_empty, aten.new_empty_strided}
+VIEWS = {aten._unsafe_view, aten._reshape_alias}  # noqa: SLF001 - whose schema does not say so
+GATHERS = {aten.embedding, aten.index, aten.index_select, aten.gather}
 """Operations that read no more of their first tensor than they write."""
 
 PEAK_S = 0.3
@@ -57,11 +47,8 @@ LONG_S = 0.02
 SMALLEST_PRODUCT, LARGEST_PRODUCT = 256, 8192
 """Rows of the square matrices, doubled until a product takes `LONG_S`. A CPU may be slow in 16-bit types."""
 
-COPY_BYTES = {"cpu": 128 * 2**20}
-"""More than any cache holds, and still quick to allocate."""
-
-COPY_BYTES_ELSEWHERE = 1024 * 2**20
-"""On an accelerator, where allocation is always quick."""
+COPY_BYTES = 256 * 2**20
+"""More than most caches hold, and still quick to allocate."""
 
 
 # ── Work ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -95,7 +82,7 @@ class _TrafficCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         output = func(*args, **(kwargs or {}))
         packet = func.overloadpacket
-        if not (func.is_view or packet in NO_TRAFFIC):
+        if not (func.is_view or packet in RESERVING | VIEWS):
             read, written = (
                 [_bytes(leaf) for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
                 for values in ((args, kwargs), output)
@@ -147,12 +134,11 @@ def peaks(device: torch.device, dtype: torch.dtype) -> Peaks:
     limited by its power computes faster than it ever does with the numbers of a model.
     """
     rows, product = _large_product(device, dtype)
-    size = COPY_BYTES.get(device.type, COPY_BYTES_ELSEWHERE)
-    source = torch.randint(256, (size,), dtype=torch.uint8, device=device)
+    source = torch.randint(256, (COPY_BYTES,), dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     return Peaks(
         matmul_flop_s=2 * rows**3 / _fastest_s(product, device),
-        copy_bytes_s=2 * size / _fastest_s(lambda: target.copy_(source), device),
+        copy_bytes_s=2 * COPY_BYTES / _fastest_s(lambda: target.copy_(source), device),
     )
 
 

@@ -108,7 +108,7 @@ def test_peaks_are_measured_with_numbers_as_irregular_as_those_of_a_model(
 
     monkeypatch.setattr(roofline, "PEAK_S", 0.0)
     monkeypatch.setattr(roofline, "LONG_S", 0.0)
-    monkeypatch.setattr(roofline, "COPY_BYTES", {"cpu": 2**20})
+    monkeypatch.setattr(roofline, "COPY_BYTES", 2**20)
     with Operands():  # type: ignore[no-untyped-call]
         peaks(CPU, dtype)
     assert {each.dtype for each in operands} == {dtype, torch.uint8}
