@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,9 @@ def _auto_class(task: Task, config: Any) -> Any | None:
 
 def _from_table(spec: ModelSpec) -> torch.nn.Module:
     model_class = getattr(transformers, spec.architecture)
-    module: torch.nn.Module = model_class(model_class.config_class(**spec.config))
+    module: torch.nn.Module = model_class(
+        model_class.config_class(**deepcopy(dict(spec.config)))
+    )  # some pop from what they are given
     return module
 
 
