@@ -92,6 +92,7 @@ class DurationEstimates:
     def _default_s(self, cell: Cell, is_first: bool) -> float:
         sampling, on_cpu = self.profile.sampling, cell.device == "cpu"
         sampling_s = sampling.max_s if on_cpu else 2 * sampling.min_s  # an accelerator needs milliseconds for a call
-        compiling_s = COLD_S + (0.0 if on_cpu else TUNING_S) if is_first else WARM_S
-        searching_s = SEARCH_S if is_first and "max-autotune" in cell.variant else 0.0
-        return AROUND_S + sampling_s + compiling_s + searching_s + (0.0 if on_cpu else CONTEXT_S)
+        compiling_s = COLD_S + (SEARCH_S if "max-autotune" in cell.variant else 0) + (0 if on_cpu else TUNING_S)
+        if sampling.compares_layouts:  # compiles once more, for the cause of a gain
+            compiling_s *= 2
+        return AROUND_S + sampling_s + (compiling_s if is_first else WARM_S) + (0 if on_cpu else CONTEXT_S)
