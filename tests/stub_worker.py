@@ -41,6 +41,9 @@ def measured(request: Job, send: Send) -> Answer:
     misbehaves = MISBEHAVIOUR.get(request.cell.model)
     if misbehaves and (outcome := misbehaves()):
         return outcome
+    if roles := os.environ.get("STUB_ROLES"):
+        with Path(roles).open("a") as file:
+            file.write(f"{request.role}\n")
     send(Phase(name="measuring", done=1, of=2))
     size = find(request.cell.checkpoint).input_size
     return CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=size)

@@ -152,9 +152,7 @@ def _module(recipe: Recipe) -> torch.nn.Module:
     spec = recipe.spec
     model_class: Any = getattr(transformers, spec.architecture) if spec else None
     if spec and recipe.weights == "random":
-        config = model_class.config_class(
-            **deepcopy(dict(spec.config))
-        )  # some change what they get
+        config = model_class.config_class(**deepcopy(dict(spec.config)))  # some change their argument
         return cast(torch.nn.Module, model_class(config))
     config = _config(recipe.source)
     model_class = model_class or _auto_class(recipe.task, config)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 import stat
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,7 @@ from bench.records.scrub import private
 MAX_JSON_BYTES = 64 * 1024 * 1024
 """Limit for a configuration or tokenizer file, three times the size of the largest known one."""
 
-INDEX = ".safetensors.index.json"
-ADAPTER = "adapter_config.json"
-
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+CONFIG, WEIGHTS, INDEX, ADAPTER = "config.json", "model.safetensors", ".safetensors.index.json", "adapter_config.json"
 PROCESSORS = ("preprocessor_config.json", "processor_config.json")
 """Files that say how an image becomes the input of the model. A checkpoint has one of them, or both."""
 
@@ -39,7 +35,6 @@ PLACEHOLDER = "path/to/"
 
 _ABOUT_SAVING = {"_name_or_path", "transformers_version"}
 """Fields of a configuration that say how it was saved, not what it is."""
-
 
 _OF_OTHERS = {"backbone", "timm_backbone", "backbone_checkpoint", "architecture"}
 """Fields of a configuration that may hold a name at the hub besides one of a kind of model."""
@@ -76,8 +71,7 @@ def identify(directory: Path, *, needs_weights: bool, name: str | None = None) -
     """
     where = f"--checkpoint {directory}"
     name = as_name(directory.resolve().name)[:LONGEST_NAME].strip() if name is None else name
-    detail = private(name)
-    if fault := name_fault(name) or (detail and f"{name!r} contains {detail!r}, but records are public"):
+    if fault := name_fault(name):
         raise AtlasError(fault, where="--name", remedy="choose a short name without markup: --name my-vit")
     if not (directory / CONFIG).is_file():
         inner = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))[:3]
@@ -85,23 +79,30 @@ def identify(directory: Path, *, needs_weights: bool, name: str | None = None) -
         raise AtlasError(f"contains no {CONFIG}", where=where, remedy=remedy)
     try:
         refuse_unsafe(directory)
-        config = _json(directory / CONFIG)
-        weights = _weights(directory)
+        config, weights = _json(directory / CONFIG), _weights(directory)
         if needs_weights and not weights:
-            raise _without_weights(directory, config)
+            raise _without_weights(directory)
         described = {each: _json(directory / each) for each in PROCESSORS if (directory / each).is_file()}
-        if not described:
-            remedy = "save the image processor in the same folder: processor.save_pretrained(folder)"
-            raise AtlasError(f"contains no {PROCESSORS[0]}", where=where, remedy=remedy)
-        content = {CONFIG: config, **described, "weights": [_digest(path) for path in weights]}
+        digests = [_digest(path) for path in weights]
     except OSError as error:
         remedy = "check its files and your permission to read them"
         raise AtlasError(f"cannot be read: {error.strerror or error}", where=where, remedy=remedy) from None
+    if not described:
+        remedy = "save the image processor in the same folder: processor.save_pretrained(folder)"
+        raise AtlasError(f"contains no {PROCESSORS[0]}", where=where, remedy=remedy)
+    try:
+        model_type = msgspec.convert(config["model_type"], Slug)
+        content = json.dumps({CONFIG: config, **described, "weights": digests}, sort_keys=True, separators=(",", ":"))
+    except (KeyError, TypeError, msgspec.ValidationError):
+        remedy = "save the checkpoint again with Transformers: model.save_pretrained(folder)"
+        raise AtlasError(f"its {CONFIG} has no model_type", where=where, remedy=remedy) from None
+    except RecursionError:
+        raise AtlasError("its configuration is nested too deeply", where=where, remedy="save it again") from None
     return LocalCheckpoint(
         directory=str(directory.resolve()),
         name=name,
-        digest=hashlib.sha256(_canonical(content, where)).hexdigest(),
-        model_type=_model_type(config, where),
+        digest=hashlib.sha256(content.encode()).hexdigest(),
+        model_type=model_type,
         has_weights=bool(weights),
     )
 
@@ -114,60 +115,29 @@ def name_fault(name: str) -> str | None:
         return f"{name!r:.100} is not a valid name: it is empty, or contains markup or control characters"
     if "/" in name:
         return f"{name!r:.100} looks like a hub ID or a folder: a name must not contain a slash"
-    return f"is longer than {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else None
-
-
-def _model_type(config: Any, where: str) -> str:
-    try:
-        return msgspec.convert(config["model_type"], Slug)
-    except (KeyError, TypeError, msgspec.ValidationError):
-        remedy = "save the checkpoint again with Transformers: model.save_pretrained(folder)"
-        raise AtlasError(f"its {CONFIG} has no model_type", where=where, remedy=remedy) from None
-
-
-def _canonical(content: Any, where: str) -> bytes:
-    """Return the same JSON for the same content, however it was laid out and saved."""
-
-    def kept(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: kept(each) for name, each in value.items() if name not in _ABOUT_SAVING}
-        return [kept(each) for each in value] if isinstance(value, list) else value
-
-    try:
-        return json.dumps(kept(content), sort_keys=True, separators=(",", ":")).encode()
-    except RecursionError:
-        raise AtlasError("its configuration is nested too deeply", where=where, remedy="save it again") from None
+    if len(name) > LONGEST_NAME:
+        return f"is longer than {LONGEST_NAME} characters"
+    detail = private(name)
+    return f"{name!r} contains {detail!r}, but records are public" if detail else None
 
 
 def _weights(directory: Path) -> list[Path]:
     """Return the files that Transformers reads, in a fixed order. Raises `AtlasError` for one that is not whole."""
+    from safetensors import SafetensorError, safe_open  # noqa: PLC0415 - the site does without
+
+    index = directory / f"{WEIGHTS}.index.json"
     if (directory / WEIGHTS).is_file():
-        paths = [directory / WEIGHTS]
-    elif (index := directory / f"{WEIGHTS}.index.json").is_file():
-        paths = [directory / name for name in sorted(set(_json(index)["weight_map"].values()))]
+        names = [WEIGHTS]
     else:
-        paths = []
-    for path in paths:
-        _refuse_incomplete(path)
-    return paths
-
-
-def _refuse_incomplete(path: Path) -> None:
-    """Raise `AtlasError` unless the file is as long as its header says: 8 bytes with the size of the header, the header
-    with the place of each tensor, and the tensors."""
-    remedy = "copy or download it again; in a git clone, run: git lfs pull"
-    if not path.is_file():
-        raise _unsafe(path, "is missing, although the index lists it", remedy)
-    try:
-        with path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(size)) if size <= MAX_JSON_BYTES else {}
-        ends = [tensor["data_offsets"][1] for name, tensor in header.items() if name != "__metadata__"]
-        is_whole = path.stat().st_size == 8 + size + max(ends)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-        is_whole = False
-    if not is_whole:
-        raise _unsafe(path, "is not a complete safetensors file", remedy)
+        names = sorted(set(_json(index)["weight_map"].values())) if index.is_file() else []
+    for name in names:
+        try:
+            with safe_open(directory / name, "np"):  # reads the header, and compares it with the length of the file
+                pass
+        except (SafetensorError, OSError) as error:
+            what = "is missing" if isinstance(error, FileNotFoundError) else "is not a complete safetensors file"
+            raise _unsafe(directory / name, what, "copy or download it again; in a git clone: git lfs pull") from None
+    return [directory / name for name in names]
 
 
 def _digest(path: Path) -> str:
@@ -175,18 +145,14 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _without_weights(directory: Path, config: Any) -> AtlasError:
+def _without_weights(directory: Path) -> AtlasError:
     where = f"--checkpoint {directory}"
-    pickles = [path.name for path in sorted(directory.iterdir()) if path.suffix in PICKLES]
-    if not pickles:
-        remedy = f"put {WEIGHTS} beside {CONFIG}, or measure the configuration alone: --weights random"
-        return AtlasError("has no weights", where=where, remedy=remedy)
-    named = config.get("architectures") if isinstance(config, dict) else None
-    model_class = next((each for each in named or () if isinstance(each, str) and each.isidentifier()), "AutoModel")
-    code = f"import sys, transformers as t; t.{model_class}.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1])"
-    what = f"its weights are only in pickle format ({pickles[0]}), and loading a pickle may run code"
-    command = shlex.join(["python", "-c", code, str(directory)])
-    return AtlasError(what, where=where, remedy=f"if you trust them, convert them to safetensors: {command}")
+    if pickle := next((path.name for path in sorted(directory.iterdir()) if path.suffix in PICKLES), None):
+        what = f"its weights are only in pickle format ({pickle}), and loading a pickle may run code"
+        remedy = "if you trust them, load the model and call save_pretrained(folder), which writes safetensors"
+        return AtlasError(what, where=where, remedy=remedy)
+    remedy = f"put {WEIGHTS} beside {CONFIG}, or measure the configuration alone: --weights random"
+    return AtlasError("has no weights", where=where, remedy=remedy)
 
 
 def refuse_unsafe(directory: Path) -> None:
@@ -194,16 +160,15 @@ def refuse_unsafe(directory: Path) -> None:
     root = directory.resolve()
     for path in sorted(directory.rglob("*")):
         _refuse_outside(path, root)
+        if path.name == ADAPTER:
+            remedy = "merge the adapter into its model"
+            raise _unsafe(path, "belongs to an adapter, which refers to another checkpoint", remedy)
         if path.suffix == ".json" and path.is_file():
             content = _json(path)
             if path.name.endswith(INDEX):
                 _refuse_foreign_shards(path, content)
             elif path.name in (CONFIG, *PROCESSORS):
                 _refuse_foreign_names(path, content)
-        if path.name == ADAPTER:
-            raise _unsafe(
-                path, "belongs to an adapter, which refers to another checkpoint", "merge the adapter into its model"
-            )
 
 
 def _refuse_outside(path: Path, root: Path) -> None:
@@ -222,35 +187,38 @@ def _refuse_outside(path: Path, root: Path) -> None:
 def _refuse_foreign_shards(index: Path, content: Any) -> None:
     shards = content.get("weight_map") if isinstance(content, dict) else None
     if not isinstance(shards, dict):
-        raise _unsafe(index, "has no `weight_map`", "save the checkpoint again")
+        raise _unsafe(index, "has no `weight_map`")
     for name in shards.values():
         if not isinstance(name, str) or name != Path(name).name or not name.endswith(".safetensors"):
-            what = f"lists {name!r:.100} as part of the weights, but that is not a safetensors file next to it"
-            raise _unsafe(index, what, "save the checkpoint again")
+            raise _unsafe(
+                index, f"lists {name!r:.100} as part of the weights, but that is not a safetensors file next to it"
+            )
 
 
 def _refuse_foreign_names(path: Path, content: Any) -> None:
     """Refuse what Transformers and timm would fetch besides the checkpoint, however deep it stands."""
-    if isinstance(content, list):
-        for each in content:
-            _refuse_foreign_names(path, each)
-    if not isinstance(content, dict):
-        return
-    for name, value in content.items():
+    for name, value in content.items() if isinstance(content, dict) else ():
         if name in _OF_OTHERS and isinstance(value, str) and set(value) & set("/:@"):
-            what = f"names {value!r:.100} as its `{name}`, which is stored elsewhere"
-            raise _unsafe(path, what, "put the configuration of the backbone into `backbone_config`, and save it again")
-        _refuse_foreign_names(path, value)
+            remedy = "put the configuration of the backbone into `backbone_config`, and save it again"
+            raise _unsafe(path, f"names {value!r:.100} as its `{name}`, which is stored elsewhere", remedy)
+    within = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    for each in within:
+        _refuse_foreign_names(path, each)
 
 
 def _json(path: Path) -> Any:
+    """Return the content of a JSON file without the fields about its saving."""
     if path.stat().st_size > MAX_JSON_BYTES:
-        raise _unsafe(path, f"is larger than {MAX_JSON_BYTES:,} bytes", "save the checkpoint again")
+        raise _unsafe(path, f"is larger than {MAX_JSON_BYTES:,} bytes")
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(path.read_bytes(), object_pairs_hook=_without_saving)
     except (ValueError, RecursionError) as error:
-        raise _unsafe(path, f"is not valid JSON: {error}", "save the checkpoint again") from None
+        raise _unsafe(path, f"is not valid JSON: {error}") from None
 
 
-def _unsafe(path: Path, what: str, remedy: str) -> AtlasError:
+def _without_saving(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in pairs if name not in _ABOUT_SAVING}
+
+
+def _unsafe(path: Path, what: str, remedy: str = "save the checkpoint again") -> AtlasError:
     return AtlasError(what, where=f"--checkpoint: {path}", remedy=remedy)

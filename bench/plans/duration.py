@@ -1,7 +1,8 @@
 """Estimate how long the processes of a sweep take.
 
 `DurationEstimates` takes records of earlier runs on this kind of machine, and those of this run as they come. It
-returns the seconds of the same cell, else the mean of its model, else of all models, else a default.
+returns the median seconds of the same cell, else of the same model and variant, else of the same variant, each with a
+compile cache in the same state; else a default, which is never zero.
 
 A time budget is for planning: no process begins that is expected to end later. One that takes longer than expected may
 overrun the budget by the share `OVERRUN` and is then stopped; nothing of it is kept, since it has no accuracy check and
@@ -11,15 +12,22 @@ no compile cost. So a run takes at most `1 + OVERRUN` times its budget.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from statistics import fmean
+from statistics import median
 
 from bench.plans.profiles import PROFILES, Profile
 from bench.records.record import Cell, Record, Status, gave_nothing
 
-STARTUP_S, COMPILE_S = 12.0, 45.0
-"""Default seconds before a process measures, and for a cold compilation."""
+# Defaults for a machine without records, in seconds. All but the last three are medians of the twelve models of the
+# standard profile on two cores of a Xeon; a GPU's host is faster, so they err on the long side there.
+AROUND_S = 17.0  # start Python, import torch, build and warm up; after sampling: accuracy, graphs, peaks
+WARM_S = 5.0  # with a filled cache, Dynamo still traces, and kernels are loaded
+COLD_S = 28.0  # with an empty one, Inductor compiles as well
+CONTEXT_S = 2.0  # the first copy to an accelerator creates its context and loads its libraries, in each process
+TUNING_S = 8.0  # Triton times the candidates of each kernel at its first run: dozens of kernels, 0.1 s or more each
+SEARCH_S = 600.0  # max-autotune compiles and times templates of every product and convolution: minutes
 
 OVERRUN = 0.5
 """Share of a time budget by which a process that has begun may overrun it."""
@@ -38,49 +46,53 @@ class DurationEstimates:
     """Seconds per process of a profile, by cell and by whether it compiles with an empty cache."""
 
     profile: Profile
-    _seconds: dict[tuple[Cell, bool], float] = field(default_factory=dict)
+    _ended: defaultdict[tuple[Cell, bool], list[float]] = field(default_factory=lambda: defaultdict(list))
+    _stopped: dict[tuple[Cell, bool], float] = field(default_factory=dict)  # since the last one that ended
 
     @classmethod
     def from_records(cls, profile: Profile, records: Iterable[Record]) -> DurationEstimates:
-        """Learn from earlier runs: of each cell the newest record of the same profile, else the newest record."""
+        """Learn from earlier runs."""
         estimates = cls(profile)
-        for record in sorted(records, key=lambda record: (record.profile == profile.name, str(record.measured_at))):
-            estimates.learn(record, _was_first(record))
+        for record in sorted(records, key=lambda record: str(record.measured_at)):
+            found = record.measurement
+            was_cold = bool(found and found.compilation and "cold" in found.compilation.ready_s)
+            estimates.learn(record, was_cold if found else record.process == 0)
         return estimates
 
     @property
     def is_guess(self) -> bool:
         """Whether nothing is known of this kind of machine."""
-        return not self._seconds
+        return not self._ended and not self._stopped
 
     def learn(self, record: Record, is_first: bool) -> None:
         """Learn from a process. One that failed tells nothing; one that was stopped may take twice as long."""
-        if record.seconds is not None and _tells(record, self.profile):
-            is_stopped = record.status is Status.TIMEOUT
-            self._seconds[record.cell.identity, is_first] = record.seconds * (2 if is_stopped else 1)
+        earlier, key = PROFILES.get(record.profile), (record.cell.identity, is_first)
+        has_fixed_blocks = earlier is not None and earlier.sampling.block_calls is not None
+        if record.seconds is None or has_fixed_blocks != (self.profile.sampling.block_calls is not None):
+            return  # a protocol that takes much longer, or less
+        if record.status is Status.TIMEOUT:
+            self._stopped[key] = 2 * record.seconds
+        elif not gave_nothing(record):
+            self._stopped.pop(key, None)
+            self._ended[key].append(record.seconds)
 
     def of(self, cell: Cell, is_first: bool) -> float:
-        """Return the estimated seconds of one process of the cell, at most its time limit."""
-        known = self._seconds.get((cell.identity, is_first))
-        if known is None:
-            alike = [(each.model, seconds) for (each, first), seconds in self._seconds.items() if first == is_first]
-            own = [seconds for model, seconds in alike if model == cell.model]
-            guess = STARTUP_S + self.profile.sampling.max_s + is_first * COMPILE_S
-            known = fmean(own or [seconds for _, seconds in alike] or [guess])
-        return min(known, self.profile.timeout_s)
+        """Return the estimated seconds of one process of the cell. What is known is at most its time limit."""
+        own = cell.identity
+        known = {key: median(each) for key, each in self._ended.items()} | self._stopped
+        for is_alike in (
+            lambda each: each == own,
+            lambda each: (each.model, each.variant) == (own.model, own.variant),
+            lambda each: each.variant == own.variant,
+        ):
+            if seconds := [known[key] for key in known if key[1] == is_first and is_alike(key[0])]:
+                return min(median(seconds), self.profile.timeout_s)
+        return self._default_s(cell, is_first)
 
-
-def _tells(record: Record, profile: Profile) -> bool:
-    """Return whether the process measured both variants or ran out of time, by a protocol that takes about as long."""
-    earlier = PROFILES.get(record.profile)
-    has_fixed_blocks = earlier is not None and earlier.sampling.block_calls is not None
-    is_alike = has_fixed_blocks == (profile.sampling.block_calls is not None)
-    return is_alike and (record.status is Status.TIMEOUT or not gave_nothing(record))
-
-
-def _was_first(record: Record) -> bool:
-    """Return whether the process compiled with an empty cache. One that was stopped does not say."""
-    if record.measurement is None:
-        return record.process == 0
-    compilation = record.measurement.compilation
-    return compilation is not None and "cold" in compilation.ready_s
+    def _default_s(self, cell: Cell, is_first: bool) -> float:
+        sampling, on_cpu = self.profile.sampling, cell.device == "cpu"
+        sampling_s = sampling.max_s if on_cpu else 2 * sampling.min_s  # an accelerator needs milliseconds for a call
+        compiling_s = COLD_S + (SEARCH_S if "max-autotune" in cell.variant else 0) + (0 if on_cpu else TUNING_S)
+        if sampling.compares_layouts:  # compiles once more, for the cause of a gain
+            compiling_s *= 2
+        return AROUND_S + sampling_s + (compiling_s if is_first else WARM_S) + (0 if on_cpu else CONTEXT_S)

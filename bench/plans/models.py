@@ -61,9 +61,8 @@ def _swin(**config: Any) -> dict[str, Any]:
     return {"model_type": "swin", "drop_path_rate": 0.3, "out_features": stages, **config}
 
 
-def _detr(**layers: int) -> dict[str, Any]:
-    return {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, **layers}
-
+_DECODER = {"model_type": "detr", "use_timm_backbone": False, "backbone_config": {"model_type": "resnet"}}
+"""The decoder of Maskformer. Its backbone is never built, but without a name Transformers asks the hub for one."""
 
 _SMALL_TRANSFORMER = {
     "num_hidden_layers": 1,
@@ -73,8 +72,24 @@ _SMALL_TRANSFORMER = {
 }
 _SMALL_RESNET = {**_resnet(1, 1, 1, 1), "embedding_size": 16, "hidden_sizes": (16, 32, 64, 128)}
 _SMALL_SWIN = _swin(image_size=64, embed_dim=16, depths=(1, 1, 1, 1), num_heads=(1, 2, 2, 2), window_size=2)
-_SMALL_DETR = {**_detr(), "d_model": 32, "num_queries": 10, "backbone_config": _SMALL_RESNET}
+_SMALL_LAYERS = {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64}
+_SMALL_DETR = {**_SMALL_LAYERS, "d_model": 32, "num_queries": 10, "backbone_config": _SMALL_RESNET}
 _SMALL_MASK = {"backbone_config": _SMALL_SWIN, "mask_feature_size": 32}
+
+
+def _detr_model(label: str, checkpoint: str, kind: str, parameters: int, depth: int = 6) -> ModelSpec:
+    return ModelSpec(
+        label=label,
+        checkpoint=checkpoint,
+        task="object-detection",
+        architecture=f"{kind}ForObjectDetection",
+        processor_class=f"{kind}ImageProcessorPil",
+        parameters=parameters,
+        input_size=(800, 1066),
+        config={"use_timm_backbone": False, "backbone_config": _resnet(3, 4, depth, 3), "num_labels": 91},
+        shrunken=_SMALL_DETR,
+    )
+
 
 MODELS: tuple[ModelSpec, ...] = (
     ModelSpec(
@@ -173,15 +188,14 @@ MODELS: tuple[ModelSpec, ...] = (
             "backbone_config": _swin(
                 image_size=384, embed_dim=128, depths=(2, 2, 18, 2), num_heads=(4, 8, 16, 32), window_size=12
             ),
-            "decoder_config": {"model_type": "detr", "use_timm_backbone": False},
+            "decoder_config": _DECODER,
             "num_labels": 150,
         },
         processor={"size": {"shortest_edge": 640, "longest_edge": 2560}, "size_divisor": 32},
         shrunken={
             **_SMALL_MASK,
             "fpn_feature_size": 32,
-            "decoder_config": {**_detr(), "model_type": "detr", "d_model": 32, "num_queries": 10}
-            | {"use_timm_backbone": False},
+            "decoder_config": {**_DECODER, **_SMALL_LAYERS, "d_model": 32, "num_queries": 10},
         },
     ),
     ModelSpec(
@@ -212,39 +226,9 @@ MODELS: tuple[ModelSpec, ...] = (
         },
         takes_text=True,
     ),
-    ModelSpec(
-        label="DETR",
-        checkpoint="facebook/detr-resnet-50",
-        task="object-detection",
-        architecture="DetrForObjectDetection",
-        processor_class="DetrImageProcessorPil",
-        parameters=41_524_768,
-        input_size=(800, 1066),
-        config={"use_timm_backbone": False, "backbone_config": _resnet(3, 4, 6, 3), "num_labels": 91},
-        shrunken=_SMALL_DETR,
-    ),
-    ModelSpec(
-        label="Resnet-101",
-        checkpoint="facebook/detr-resnet-101",
-        task="object-detection",
-        architecture="DetrForObjectDetection",
-        processor_class="DetrImageProcessorPil",
-        parameters=60_464_672,
-        input_size=(800, 1066),
-        config={"use_timm_backbone": False, "backbone_config": _resnet(3, 4, 23, 3), "num_labels": 91},
-        shrunken=_SMALL_DETR,
-    ),
-    ModelSpec(
-        label="Conditional-DETR",
-        checkpoint="microsoft/conditional-detr-resnet-50",
-        task="object-detection",
-        architecture="ConditionalDetrForObjectDetection",
-        processor_class="ConditionalDetrImageProcessorPil",
-        parameters=43_418_401,
-        input_size=(800, 1066),
-        config={"use_timm_backbone": False, "backbone_config": _resnet(3, 4, 6, 3), "num_labels": 91},
-        shrunken=_SMALL_DETR,
-    ),
+    _detr_model("DETR", "facebook/detr-resnet-50", "Detr", 41_524_768),
+    _detr_model("Resnet-101", "facebook/detr-resnet-101", "Detr", 60_464_672, depth=23),
+    _detr_model("Conditional-DETR", "microsoft/conditional-detr-resnet-50", "ConditionalDetr", 43_418_401),
 )
 
 BY_LABEL: Mapping[str, ModelSpec] = {spec.label: spec for spec in MODELS}
@@ -253,13 +237,7 @@ BY_CHECKPOINT: Mapping[str, ModelSpec] = {spec.checkpoint: spec for spec in MODE
 
 def find(name: str) -> ModelSpec:
     """Return the model with this label or checkpoint. Raises `AtlasError` with the closest labels."""
-    for spec in MODELS:
-        if name == spec.checkpoint:
-            return spec
-    label = pick(
-        "model",
-        name,
-        BY_LABEL,
-        remedy=" (`python -m bench list` shows them all; for any other model, use --checkpoint)",
-    )
-    return BY_LABEL[label]
+    if spec := BY_CHECKPOINT.get(name):
+        return spec
+    remedy = " (`python -m bench list` shows them all; for any other model, use --checkpoint)"
+    return BY_LABEL[pick("model", name, BY_LABEL, remedy=remedy)]

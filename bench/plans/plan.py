@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import msgspec
 
@@ -54,20 +55,12 @@ def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
     """Return a plan of all combinations of the profile's coordinates, with all models of one before the next."""
     if device == "cpu" and profile.cpu_processes:
         profile = msgspec.structs.replace(profile, processes=profile.cpu_processes, cpu_processes=None)
-    return Plan(
-        profile=profile,
-        planned=tuple(
-            _planned(profile, recipe, device, precision, batch_size, variant)
-            for precision in profile.dtypes
-            for batch_size in profile.batch_sizes
-            for variant in profile.variants
-            for recipe in recipes
-        ),
-    )
+    grid = product(profile.dtypes, profile.batch_sizes, profile.variants, recipes)
+    return Plan(profile=profile, planned=tuple(_planned(profile, device, *each) for each in grid))
 
 
 def _planned(
-    profile: Profile, recipe: Recipe, device: str, precision: str, batch_size: int, variant: str
+    profile: Profile, device: str, precision: str, batch_size: int, variant: str, recipe: Recipe
 ) -> PlannedCell:
     spec, local = recipe.spec, recipe.local
     checkpoint = local.name if local else recipe.source
@@ -87,17 +80,10 @@ def _planned(
     )
     source = [local.placeholder, "--name", local.name] if local else [checkpoint]
     model = ["--model", recipe.model] if recipe.model else ["--checkpoint", *source, "--task", recipe.task]
-    options = {
-        "--weights": recipe.weights,
-        "--batch-size": batch_size,
-        "--variant": variant,
-        "--dtype": precision,
-        "--device": device,
-        "--malloc": "keep" if profile.keep_memory else "default",
-    }
     words = ["python", "-m", "bench", "run", "--profile", profile.name, *model]
     words += ["--shrunken"] if recipe.shrunken else []
-    words += [str(word) for option in options.items() for word in option]
+    words += ["--weights", recipe.weights, "--batch-size", str(batch_size), "--variant", variant]
+    words += ["--dtype", precision, "--device", device, "--malloc", "keep" if profile.keep_memory else "default"]
     words += ["--allow-busy"] if profile.allow_busy else []
     return PlannedCell(cell=cell, recipe=recipe, command=shlex.join(words))
 
@@ -112,28 +98,27 @@ class Step:
 
 
 def pending(plan: Plan, records: Iterable[Record], *, forgotten: Sequence[Record] = ()) -> list[Step]:
-    """Return the remaining steps in the order of the plan: the first process of every cell, then the second, and so on,
-    and all of those that autotune at the end, since each takes as long as many others.
+    """Return the remaining steps in the order of the plan: all of one data type and batch size before the next, and in
+    these the first process of every cell, then the second, and so on.
 
     A cell that has records but no latencies is not repeated unless its records are `forgotten`. Those only use up their
     process numbers.
     """
-    uncounted = {(record.cell.identity, record.process) for record in forgotten}
-    done, next_process, measured = Counter[Cell](), Counter[Cell](), set[Cell]()
+    by_cell = defaultdict[Cell, list[Record]](list)
     for record in records:
-        cell = record.cell.identity
-        next_process[cell] = max(next_process[cell], record.process + 1)
-        if (cell, record.process) not in uncounted:
-            done[cell] += 1
-            if not gave_nothing(record):
-                measured.add(cell)
-    steps = [
-        Step(planned, next_process[cell] + number - done[cell], number == 0)
-        for number in range(plan.profile.processes)
-        for planned in plan.planned
-        if number >= done[cell := planned.cell.identity] and (cell in measured or not done[cell])
-    ]
-    return sorted(steps, key=lambda step: step.planned.cell.variant.startswith("compile:max-autotune"))
+        by_cell[record.cell.identity].append(record)
+    uncounted = {(record.cell.identity, record.process) for record in forgotten}
+    steps, groups = list[tuple[int, int, Step]](), dict[tuple[str, int], int]()
+    for planned in plan.planned:
+        group = groups.setdefault((planned.cell.precision, planned.cell.batch_size), len(groups))
+        own = by_cell[planned.cell.identity]
+        counted = [record for record in own if (record.cell.identity, record.process) not in uncounted]
+        if counted and all(map(gave_nothing, counted)):
+            continue
+        done, unused = len(counted), 1 + max((record.process for record in own), default=-1)
+        for number in range(done, plan.profile.processes):
+            steps.append((group, number, Step(planned, unused + number - done, number == 0)))
+    return [step for _, _, step in sorted(steps, key=lambda each: each[:2])]
 
 
 def fitting(steps: Sequence[Step], durations: DurationEstimates, left_s: float) -> list[Step]:
@@ -156,13 +141,12 @@ def quickest_s(steps: Sequence[Step], durations: DurationEstimates) -> float:
     return min(_seconds(step, durations) for step in first_of_each_cell(steps))
 
 
-def first_of_each_cell(steps: Iterable[Step]) -> Iterator[Step]:
-    """Yield the first step of each cell. Later ones need its compile cache."""
-    seen = set[Cell]()
+def first_of_each_cell(steps: Iterable[Step]) -> list[Step]:
+    """Return the first step of each cell. Later ones need its compile cache."""
+    first = dict[Cell, Step]()
     for step in steps:
-        if step.planned.cell not in seen:
-            yield step
-        seen.add(step.planned.cell)
+        first.setdefault(step.planned.cell, step)
+    return [*first.values()]
 
 
 def duration_s(steps: Iterable[Step], durations: DurationEstimates) -> float:

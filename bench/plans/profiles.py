@@ -20,8 +20,8 @@ KEEP_MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": "17179869184",
 }
 """Makes glibc keep up to 16 GiB of freed memory. By default, it may return megabytes to the kernel and request them
-again in each call, depending on what lies at the end of its heap. The same eager model then differs by a third between
-processes, and the speedup includes effects of the C library. The page “When not to compile” shows both."""
+again in each call, depending on the end of its heap. The same eager model then differs by a third between processes,
+and the speedup includes effects of the C library. The page “When not to compile” shows both."""
 
 PRECISIONS: Mapping[str, Mapping[str, Any]] = {
     "float32": {"dtype": "float32"},
@@ -52,11 +52,8 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_rounds: int = 2000  # after these and `min_s`, more rounds of one process add little
     max_s: float = 20.0  # for both variants; processes differ by more than longer sampling would resolve
     floor_rounds: int = 3  # regardless of `max_s`
-    check_every: int = 5  # rounds between checks of the precision, which cost time and each give a chance to stop early
     max_repeats: int = 20  # of rounds in which the device was throttled or used by other programs
     compares_layouts: bool = True  # compile once more, to tell what the memory layout saves
-    speedup_precision: float = 0.005  # half-width of the 95% interval, as a share
-    latency_precision: float = 0.01
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +80,6 @@ QUICK = Profile(
     models=("ViT", "Segformer", "DETR"),
     processes=1,
     timeout_s=300.0,
-    # Whatever can be learned from the code of a model alone is left to the standard profile.
     sampling=Sampling(min_rounds=20, min_samples=40, min_s=1.0, max_s=10.0, warmup_cap_s=2.0, compares_layouts=False),
 )
 STANDARD = Profile(
@@ -100,8 +96,6 @@ DEPLOY = Profile(
     batch_sizes=(1, 4, 16),
     variants=("compile:default", "compile:reduce-overhead"),
     dtypes=("autocast-float16",),
-    # Of 216 processes, each second counts: what can be learned from the code of a model alone is left to the standard
-    # profile.
     sampling=Sampling(
         min_rounds=10,
         min_samples=10,

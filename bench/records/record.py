@@ -361,6 +361,7 @@ class Measurement(_Value, frozen=True):
     others: dict[
         Name, Samples
     ] = {}  # variants in turn, to tell what the memory layout saves: see `bench.measuring.trial`
+    interleaved: bool = True  # else both sides ran in processes of their own, one after the other
     compilation: Compilation | None = None
     graphs: Graphs | None = None
     accuracy: Accuracy | None = None

@@ -11,27 +11,26 @@ the device busy, the doctor reports it before the next cell and in that cell's r
 
 from __future__ import annotations
 
-import math
 import os
 import select
 import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol
 
 import msgspec
 
 from bench.errors import AtlasError
+from bench.machine import ROOT, lines
 from bench.plans.messages import STARTING, Answer, Message, Phase, Request
 from bench.records import scrub
 from bench.records.run_file import MAX_LINE_BYTES
-
-ROOT = Path(__file__).resolve().parents[2]
 
 STDERR_TAIL_BYTES = 4096
 """How much of the end of a worker's standard error is kept: enough for the line with the cause."""
@@ -87,12 +86,11 @@ class Executor(Protocol):
         variables: Mapping[str, str],
         timeout_s: float,
         on_phase: Callable[[Phase], None],
-        on_second: Callable[[], None] | None = None,
     ) -> WorkerExit:
         """Run one worker with extra environment variables, and return how it ended.
 
-        Stops it after `timeout_s` and on `KeyboardInterrupt`. Calls `on_phase` for each phase that it reports, and
-        `on_second` about once a second. Raises `AtlasError` if no worker can be started.
+        Stops it after `timeout_s` and on `KeyboardInterrupt`. Calls `on_phase` for each phase that it reports. Raises
+        `AtlasError` if no worker can be started.
         """
 
 
@@ -104,30 +102,6 @@ def refuse_windows() -> None:
     if sys.platform == "win32":
         remedy = "run it in WSL 2 (wsl --install), where NVIDIA GPUs can be measured too"
         raise AtlasError("measuring requires Linux or macOS", where="Windows", remedy=remedy)
-
-
-class _Stopwatch:
-    """Divides the time of a worker among its phases. The first one ends with the worker's first message."""
-
-    def __init__(self) -> None:
-        self.began = self._since = time.monotonic()
-        self._phase = STARTING
-        self._costs_s: dict[str, float] = {}
-
-    def enter(self, phase: str) -> None:
-        """Begin a phase, or go on with it."""
-        self._add()
-        self._phase = phase
-
-    def stop(self) -> dict[str, float]:
-        """Return the seconds of each phase."""
-        self._add()
-        return self._costs_s
-
-    def _add(self) -> None:
-        now = time.monotonic()
-        self._costs_s[self._phase] = self._costs_s.get(self._phase, 0.0) + now - self._since
-        self._since = now
 
 
 @dataclass(frozen=True)
@@ -146,26 +120,33 @@ class LocalProcesses:
         variables: Mapping[str, str],
         timeout_s: float,
         on_phase: Callable[[Phase], None],
-        on_second: Callable[[], None] | None = None,
     ) -> WorkerExit:
         """See `Executor.run`."""
         refuse_windows()
-        stopwatch, kills = _Stopwatch(), _kernel_kills()
+        kills, began = _kernel_kills(), time.monotonic()
+        phase, since, costs_s = STARTING, began, defaultdict[str, float](float)
         answer, decode_error, timed_out = None, "", False
-        with _start(self.command, variables) as process, _Pipes(process) as pipes:
+
+        def enter(following: str) -> None:
+            nonlocal phase, since
+            now = time.monotonic()
+            costs_s[phase] += now - since
+            phase, since = following, now
+
+        deadline, tail = began + timeout_s, bytearray()
+        with _start(self.command, variables) as process:
             try:
                 assert process.stdin is not None
                 with suppress(BrokenPipeError):  # one that died at once tells why by its exit status
                     process.stdin.write(msgspec.json.encode(request) + b"\n")
                     process.stdin.flush()
-                pipes.deadline = stopwatch.began + timeout_s
-                for message in pipes.messages(on_second):
+                for message in _messages(process, deadline, tail):
                     if isinstance(message, Phase):
-                        stopwatch.enter(message.name)
+                        enter(message.name)
                         on_phase(message)
                     else:
                         answer = message
-                process.wait(max(0.0, pipes.deadline - time.monotonic()))
+                process.wait(max(0.0, deadline - time.monotonic()))
             except (TimeoutError, subprocess.TimeoutExpired):
                 timed_out = answer is None
             except msgspec.DecodeError as error:
@@ -173,16 +154,16 @@ class LocalProcesses:
             finally:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)  # compile workers outlive a crash
-            costs_s = stopwatch.stop()
+            enter("")
             return WorkerExit(
-                seconds=sum(costs_s.values()),
+                seconds=since - began,
                 answer=answer,
                 costs_s=costs_s,
                 timed_out=timed_out,
                 decode_error=decode_error,
                 returncode=process.wait(),
                 out_of_memory=_kernel_kills() > kills,
-                last_line=pipes.last_line(),
+                last_line=_last_line(process, tail),
             )
 
 
@@ -193,90 +174,70 @@ def caches_below(folder: Path) -> dict[str, str]:
 
 def _start(command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start a worker in a process group of its own. Raises `AtlasError`."""
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, **QUIET, **variables, "PYTHONPATH": path}
+    pipe = subprocess.PIPE
     try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **QUIET, **variables, "PYTHONPATH": os.pathsep.join(paths)},
-            start_new_session=True,
-        )
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True)
     except OSError as error:
         remedy = "close other programs, then run the same command to continue"
         raise AtlasError(f"no process can be started: {error.strerror}", where=command[0], remedy=remedy) from None
 
 
-@dataclass
-class _Pipes:
-    """The output of a worker: messages on standard output, and the end of standard error."""
+def _messages(process: subprocess.Popen[bytes], deadline: float, tail: bytearray) -> Iterator[Message]:
+    """Yield messages until the worker has exited and its output is read, even if a child still holds the pipes.
 
-    process: subprocess.Popen[bytes]
-    deadline: float = math.inf
-    _tail: bytes = b""
-    _stack: ExitStack = field(default_factory=ExitStack)
-
-    def __enter__(self) -> Self:
-        out, errors = self.process.stdout, self.process.stderr
-        assert out is not None
-        assert errors is not None
-        self.out, self.errors = out.fileno(), errors.fileno()
-        self.exited = -1
+    Keeps the end of its standard error in `tail`. Raises `TimeoutError` at the deadline, and `msgspec.DecodeError` if a
+    line is no message.
+    """
+    out, errors = _pipes(process)
+    rest, watched, exited = b"", {out, errors}, -1
+    with ExitStack() as stack:
         with suppress(AttributeError, OSError):  # without pidfd, the end of its output marks the end of the process
-            self.exited = os.pidfd_open(self.process.pid)
-            self._stack.callback(os.close, self.exited)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def messages(self, on_second: Callable[[], None] | None) -> Iterator[Message]:
-        """Yield messages until the worker has exited and its output is read, even if a child still holds the pipes.
-
-        Raises `TimeoutError` at the `deadline`, and `msgspec.DecodeError` if a line is no message.
-        """
-        rest = b""
-        watched = {self.out, self.errors} | ({self.exited} - {-1})
-        while watched & {self.out, self.errors}:
-            left = self.deadline - time.monotonic()
+            exited = os.pidfd_open(process.pid)
+            stack.callback(os.close, exited)
+        while watched:
+            left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            ready, _, _ = select.select(watched, [], [], min(left, 1.0) if on_second else min(left, LONGEST_WAIT_S))
-            if self.exited in ready and self.out not in ready:
+            ready, _, _ = select.select(watched | ({exited} - {-1}), [], [], min(left, LONGEST_WAIT_S))
+            if exited in ready and out not in ready:
                 return
-            if self.errors in ready and not self._keep_tail():
-                watched.discard(self.errors)
-            if self.out in ready:
-                chunk = os.read(self.out, CHUNK_BYTES)
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
+            if errors in ready and not _keep_end(errors, tail):
+                watched.discard(errors)
+            if out in ready:
+                chunk = os.read(out, CHUNK_BYTES)
+                *whole, rest = (rest + chunk).split(b"\n")
+                for line in whole:
                     yield msgspec.json.decode(line, type=Message)
                 if len(rest) > MAX_LINE_BYTES:
                     raise msgspec.DecodeError(f"a message of more than {MAX_LINE_BYTES:,} bytes")
                 if not chunk:
-                    watched.discard(self.out)
-            if not ready and on_second:
-                on_second()
+                    watched.discard(out)
 
-    def _keep_tail(self) -> int:
-        chunk = os.read(self.errors, CHUNK_BYTES)
-        self._tail = (self._tail + chunk)[-STDERR_TAIL_BYTES:]
-        return len(chunk)
 
-    def last_line(self) -> str:
-        """Return the last line of standard error; call it after the worker has ended."""
-        os.set_blocking(self.errors, False)
-        with suppress(BlockingIOError):
-            self._keep_tail()
-        lines = self._tail.decode(errors="replace").strip().splitlines()
-        return scrub.one_line(lines[-1]) if lines else ""
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    return process.stdout.fileno(), process.stderr.fileno()
+
+
+def _keep_end(errors: int, tail: bytearray) -> int:
+    chunk = os.read(errors, CHUNK_BYTES)
+    tail[:] = (tail + chunk)[-STDERR_TAIL_BYTES:]
+    return len(chunk)
+
+
+def _last_line(process: subprocess.Popen[bytes], tail: bytearray) -> str:
+    """Return the last line of standard error of a worker that has ended."""
+    _, errors = _pipes(process)
+    os.set_blocking(errors, False)
+    with suppress(BlockingIOError):
+        _keep_end(errors, tail)
+    told = tail.decode(errors="replace").strip().splitlines()
+    return scrub.one_line(told[-1]) if told else ""
 
 
 def _kernel_kills() -> int:
     """Return how many processes the kernel has killed for lack of memory since boot; 0 where it doesn't count them."""
-    try:
-        lines = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+    return next((int(line.split()[1]) for line in lines(Path("/proc/vmstat")) if line.startswith("oom_kill ")), 0)

@@ -5,15 +5,17 @@ Takes steps and records; prints lines, or returns tables as text.
 
 from __future__ import annotations
 
+import io
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
-from bench.errors import Complaint
+from bench.errors import Complaint, counted
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import STARTING, Phase
 from bench.plans.plan import Step, duration_s, fitting, quickest_s
@@ -25,8 +27,6 @@ from bench.statistics.digits import LATENCY, rounded, rounded_ends
 class PlainReporter:
     """Prints a line when a process begins and when it ends."""
 
-    on_second: Callable[[], None] | None = None  # without a bar to redraw, the parent sleeps until the next message
-
     def __init__(self, console: Console) -> None:
         self.console = console
 
@@ -37,42 +37,32 @@ class PlainReporter:
         pass
 
     def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
-        """See `Reporter.begin`."""
+        """Tell that a process starts; `left` and `left_s` include it."""
         text = f"[{done + 1}/{done + left}] {describe(step.planned.cell)}, process {step.process + 1} … "
         self.console.print(text + f"about {duration(left_s)} left")
 
     def warn(self, complaint: Complaint) -> None:
-        """See `Reporter.warn`."""
+        """Tell what would spoil the next measurement."""
         self.console.print(f"warning: {complaint}")
 
     def phase(self, phase: Phase) -> None:
         """Print nothing: a log is long enough without phases."""
 
     def end(self, record: Record, seconds: float) -> None:
-        """See `Reporter.end`."""
+        """Tell that a process has ended, and that its record is on disk."""
         self.console.print(f"    {outcome(record)} ({seconds:.0f} s)")
 
 
-class BarReporter:
+class BarReporter(PlainReporter):
     """Draws a bar with the model, the phase and the time left, at every event and once a second."""
 
     def __init__(self, console: Console) -> None:
-        self.console = console
-        # No refresh thread: drawing ten times a second would take time from the measurement.
-        self._bar = Progress(
-            BarColumn(bar_width=16),
-            MofNCompleteColumn(),
-            TextColumn("{task.description}"),
-            TextColumn("{task.fields[left]}", style="dim"),
-            console=console,
-            auto_refresh=False,
-            transient=True,
-        )
-        self._task = self._bar.add_task("starting", total=None, left="")
-        self._name = ""
-        self._phase = ""
-        self._ends_at = 0.0
-        self.on_second: Callable[[], None] | None = self._draw
+        super().__init__(console)
+        columns = BarColumn(bar_width=16), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+        # Drawing more often would take time from the measurement.
+        self._bar = Progress(*columns, console=console, refresh_per_second=1, transient=True)
+        self._task = self._bar.add_task("starting", total=None)
+        self._name, self._ends_at = "", 0.0
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -82,32 +72,21 @@ class BarReporter:
         self._bar.stop()
 
     def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
-        """See `Reporter.begin`."""
-        self._name = f"{describe(step.planned.cell)}, process {step.process + 1}"
-        self._phase = STARTING
-        self._ends_at = time.monotonic() + left_s
+        self._name, self._ends_at = (
+            f"{describe(step.planned.cell)}, process {step.process + 1}",
+            time.monotonic() + left_s,
+        )
         self._bar.update(self._task, completed=done, total=done + left)
-        self._draw()
-
-    def warn(self, complaint: Complaint) -> None:
-        """See `Reporter.warn`."""
-        self.console.print(f"warning: {complaint}")
+        self.phase(Phase(name=STARTING))
 
     def phase(self, phase: Phase) -> None:
-        """See `Reporter.phase`."""
-        self._phase = f"{phase.name} {phase.done}/{phase.of}" if phase.of else phase.name
-        self._draw()
+        count = f" {phase.done}/{phase.of}" if phase.of else ""
+        left = f"about {duration(max(1.0, self._ends_at - time.monotonic()))} left"
+        self._bar.update(self._task, description=f"{self._name} · {phase.name}{count} · {left}", refresh=True)
 
     def end(self, record: Record, seconds: float) -> None:
-        """See `Reporter.end`."""
         self._bar.advance(self._task)
-        text = f"{describe(record.cell)}, process {record.process + 1}: {outcome(record)} ({seconds:.0f} s)"
-        self.console.print(text)
-
-    def _draw(self) -> None:
-        left = f"about {duration(max(1.0, self._ends_at - time.monotonic()))} left"
-        self._bar.update(self._task, description=f"{self._name} · {self._phase}", left=left)
-        self._bar.refresh()
+        self.console.print(f"{self._name}: {outcome(record)} ({seconds:.0f} s)")
 
 
 def describe(cell: Cell) -> str:
@@ -123,12 +102,8 @@ def outcome(record: Record) -> str:
     reason = f"{record.status}: {record.reason}" if record.reason else ""
     if not measurement:
         return reason
-    if not measurement.compiled:
-        return f"eager {rounded(latency([measurement.eager]), least=LATENCY)} ms; {reason}"
-    variants = measurement.eager, measurement.compiled
-    eager_ms, compiled_ms = (rounded(latency([each]), least=LATENCY) for each in variants)
-    calls = " + ".join(str(sum(map(len, each.rounds_ms))) for each in variants)
-    text = f"eager {eager_ms} ms, compiled {compiled_ms} ms, {rounded(speedup([measurement]))}×, {calls} calls"
+    eager_ms, compiled_ms, ratio, *_ = _figures([record])
+    text = f"eager {eager_ms} ms" + (f", compiled {compiled_ms} ms, {ratio}" if measurement.compiled else "")
     return f"{text}; {reason}" if reason else text
 
 
@@ -147,14 +122,13 @@ def estimate(steps: Sequence[Step], pace: DurationEstimates, left_s: float | Non
 def estimates_table(steps: Sequence[Step], pace: DurationEstimates, left_s: float | None) -> str:
     """Return a table with the time that each cell takes and the command that measures it alone."""
     in_time = fitting(steps, pace, math.inf if left_s is None else left_s)
-    cells = list(dict.fromkeys(step.planned.cell for step in steps))
-    rows = [("case", "processes", "about", *(["in time"] if left_s is not None else []), "command")]
-    for cell in cells:
+    rows = []
+    for cell in dict.fromkeys(step.planned.cell for step in steps):
         own = [step for step in steps if step.planned.cell == cell]
         count = [str(sum(step.planned.cell == cell for step in in_time))] if left_s is not None else []
         about = duration(duration_s(own, pace))
         rows.append((describe(cell), str(len(own)), about, *count, own[0].planned.command))
-    return _aligned(rows, left=1)
+    return _aligned(["case"], ["processes", "about", *(["in time"] if left_s is not None else [])], "command", rows)
 
 
 def time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int) -> str:
@@ -166,38 +140,24 @@ def time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int) -> str:
 
 
 def _processes(steps: Sequence[Step]) -> str:
-    cells = len({step.planned.cell for step in steps})
-    counted = f"{len(steps)} process{'es' if len(steps) > 1 else ''}"
-    return counted if cells == len(steps) else f"{counted} of {cells} case{'s' if cells > 1 else ''}"
+    cells, processes = len({step.planned.cell for step in steps}), counted(len(steps), "process", "processes")
+    return processes if cells == len(steps) else f"{processes} of {counted(cells, 'case')}"
 
 
 def results_table(records: Sequence[Record]) -> str:
     """Return a table with one row per cell, its processes pooled."""
     cells = list(dict.fromkeys(record.cell for record in records))
-    coordinates = ("model", *(name for name in _COORDINATES if len({getattr(cell, name) for cell in cells}) > 1))
-    rows = [(*coordinates, *_FIGURES, "outcome")]
+    varied = ["batch_size", "variant", "precision"]
+    names = ["model", *(name for name in varied if len({getattr(cell, name) for cell in cells}) > 1)]
+    rows = []
     for cell in cells:
         own = [record for record in records if record.cell == cell]
-        rows.append((*(str(getattr(cell, name)) for name in coordinates), *_figures(own), _outcomes(own)))
-    return _aligned(rows, left=len(coordinates))
+        ends = ", ".join(dict.fromkeys(str(record.status) for record in own))
+        rows.append((*(str(getattr(cell, name)) for name in names), *_figures(own), ends))
+    return _aligned(names, _FIGURES, "outcome", rows)
 
 
-_COORDINATES = ("batch_size", "variant", "precision")
 _FIGURES = ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "break-even", "processes")
-
-
-def _aligned(rows: Sequence[Sequence[str]], left: int) -> str:
-    """Return lines of aligned columns: the first `left` columns and the last one flush left, the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-
-    def line(row: Sequence[str]) -> str:
-        cells = [
-            text.ljust(width) if index < left or index == len(row) - 1 else text.rjust(width)
-            for index, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        return "  ".join(cells).rstrip()
-
-    return "\n".join(map(line, rows))
 
 
 def _figures(records: Sequence[Record]) -> list[str]:
@@ -206,25 +166,31 @@ def _figures(records: Sequence[Record]) -> list[str]:
     if not pairs:
         eager_ms = rounded(latency([each.eager for each in measured]), least=LATENCY) if measured else "–"
         return [eager_ms, *["–"] * (len(_FIGURES) - 1)]
-    eager = latency([pair.eager for pair in pairs])
-    compiled = latency([pair.compiled for pair in pairs if pair.compiled])
     ratio, calls = speedup(pairs), break_even_calls(pairs)
-    ready = [
-        pair.compilation.ready_s["cold"] for pair in pairs if pair.compilation and "cold" in pair.compilation.ready_s
-    ]
+    ready_s = [pair.compilation.ready_s.get("cold") for pair in pairs if pair.compilation]
+    cold_s = next((each for each in ready_s if each is not None), None)
     return [
-        rounded(eager, least=LATENCY),
-        rounded(compiled, least=LATENCY),
+        rounded(latency([pair.eager for pair in pairs]), least=LATENCY),
+        rounded(latency([pair.compiled for pair in pairs if pair.compiled]), least=LATENCY),
         f"{rounded(ratio)}×",
         "–" if math.isnan(ratio.low) else "–".join(rounded_ends(ratio)),
-        f"{ready[0]:.1f}" if ready else "–",
+        "–" if cold_s is None else f"{cold_s:.1f}",
         "–" if math.isnan(calls.value) else "never" if math.isinf(calls.value) else rounded(calls),
         str(len(pairs)),
     ]
 
 
-def _outcomes(records: Sequence[Record]) -> str:
-    return ", ".join(dict.fromkeys(str(record.status) for record in records))
+def _aligned(left: Sequence[str], right: Sequence[str], last: str, rows: Sequence[Sequence[str]]) -> str:
+    """Return lines of aligned columns, however wide: `left` ones flush left, `right` ones flush right, and the last."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in (*left, *right, last):
+        table.add_column(name, justify="right" if name in right else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console = Console(file=io.StringIO(), width=10_000, markup=False, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
 def duration(seconds: float) -> str:

@@ -24,18 +24,19 @@ from typing import Any
 import msgspec
 
 from bench.errors import AtlasError, Complaint
-from bench.machine import commit
+from bench.machine import ROOT, commit
 from bench.measuring.doctor import examine, look
 from bench.plans.messages import Machine, Recipe
 from bench.plans.plan import Plan, Step, first_of_each_cell, pending
 from bench.plans.profiles import Profile
 from bench.records.record import Cell, Record
 from bench.records.scrub import one_line
-from bench.running.executors import ROOT, LocalProcesses, WorkerExit
+from bench.running.executors import LocalProcesses, WorkerExit
 from bench.running.preflight import preflight
-from bench.running.progress import describe
+from bench.running.progress import PlainReporter, describe
 from bench.running.resume import RunFile, kind
-from bench.running.sweep import Reporter, measure, skipped, writing
+from bench.running.step import measure, skipped
+from bench.running.sweep import writing
 
 
 class RayCluster:
@@ -82,7 +83,7 @@ class RayCluster:
         plan: Plan,
         machine: Machine,
         run_file: RunFile,
-        reporter: Reporter,
+        reporter: PlainReporter,
         *,
         deadline: float | None = None,
         retry_failed: bool = False,
@@ -119,6 +120,7 @@ class RayCluster:
                 seconds.append(ended.seconds)
                 reporter.begin(step, len(writer.records), len(steps), fmean(seconds) * len(steps) / (len(running) + 1))
                 environment = msgspec.structs.replace(found.environment, commit=commit())  # of the code that was sent
+                writer.warn(complaints)
                 writer.append(step, ended, environment, complaints)
 
 

@@ -5,7 +5,6 @@ Takes a plan and a machine; returns a `RunFile`. A run resumes on any machine of
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +12,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
@@ -72,25 +70,17 @@ def find_run(
     starts a new run; `reopen` takes the newest one even if it is finished.
     """
     today = today or datetime.now(UTC).date().isoformat()
-    environment = machine.environment
-    kind = "_".join(
-        (
-            _hardware(machine),
-            f"torch-{slug(environment.torch.partition('+')[0])}",
-            plan.profile.name if is_ordinary else f"{plan.profile.name}-{plan.digest}",
-        )
-    )
+    name = plan.profile.name if is_ordinary else f"{plan.profile.name}-{plan.digest}"
+    kind = f"{_hardware(machine)}_torch-{slug(machine.environment.torch.partition('+')[0])}_{name}"
     pattern = re.compile(rf"(\d{{4}}-\d\d-\d\d)_{re.escape(kind)}(?:_(\d+))?")
-    runs = sorted(
-        (match[1], int(match[2] or 1), path)
-        for path in out.glob("*.jsonl")
-        if (match := pattern.fullmatch(path.stem)) is not None
-    )
-    if runs and not fresh:
-        date, _, path = runs[-1]
+    matches = ((pattern.fullmatch(path.stem), path) for path in out.glob("*.jsonl"))
+    runs = sorted((match[1], int(match[2] or 1), path) for match, path in matches if match)
+    for date, _, path in [] if fresh else reversed(runs):
         run = RunFile(path, tuple(read(path)))
-        if is_same_kind(run.records, plan, environment) and (reopen or date == today or pending(plan, run.records)):
-            return run
+        if is_same_kind(run.records, plan, machine.environment):
+            if reopen or date == today or pending(plan, run.records):
+                return run
+            break
     number = max((number for date, number, _ in runs if date == today), default=0) + 1
     return RunFile(out / f"{today}_{kind}{f'_{number}' if number > 1 else ''}.jsonl")
 
@@ -113,7 +103,7 @@ def _hardware(machine: Machine) -> str:
 def is_same_kind(records: Sequence[Record], plan: Plan, environment: Environment) -> bool:
     """Return whether new records of this plan and environment may join these.
 
-    They must share the device, versions, threads and settings, and the profile's constants, which may have changed.
+    They must share the chip, versions, threads and settings, and the profile's constants, which may have changed.
     """
     return all(record.plan == plan.digest and kind(record.environment) == kind(environment) for record in records[-1:])
 
@@ -146,38 +136,22 @@ def owned(path: Path) -> Iterator[None]:
     """Lock the run file. Raises `AtlasError` if another process holds the lock or the file cannot be opened."""
     try:
         durable.make_folder(path.parent)
-        file = _locked(path)
-    except BlockingIOError:
-        raise AtlasError(
-            "another process is measuring into this file",
-            where=str(path),
-            remedy="wait until it has finished, or start a separate run with --fresh",
-        ) from None
+        file = path.open("ab")
     except OSError as error:
         raise unwritable(path, error, ROOM) from None
     with file:
+        try:
+            if sys.platform != "win32":
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            remedy = "wait until it has finished, or start a separate run with --fresh"
+            raise AtlasError("another process is measuring into this file", where=str(path), remedy=remedy) from None
         try:
             yield
         finally:
             with suppress(OSError):  # the file may have been moved or removed meanwhile
                 if path.stat().st_size == 0:
                     path.unlink()
-
-
-def _locked(path: Path) -> IO[bytes]:
-    """Return the open file, locked until it is closed. Raises `BlockingIOError` if another process holds the lock."""
-    while True:
-        file = path.open("ab")
-        try:
-            if sys.platform != "win32":
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                    return file
-        except BaseException:
-            file.close()
-            raise
-        file.close()  # its previous owner removed the empty file between our open and our lock
 
 
 def write(path: Path, record: Record) -> None:

@@ -115,6 +115,7 @@ def test_a_run_goes_on_after_a_power_cut_at_any_moment(
 
     class Telling(Silent):
         def __init__(self, disk: Disk) -> None:
+            super().__init__()
             self.disk = disk
 
         def end(self, record: Record, seconds: float) -> None:

@@ -31,6 +31,7 @@ from bench.records.record import Peaks, Record
 from bench.running import resume, sweep
 from bench.running.executors import WorkerExit
 from bench.running.preflight import preflight
+from bench.running.progress import PlainReporter
 from generator.data.digits import digits
 from generator.data.load import load
 from generator.languages.language import load_language
@@ -108,14 +109,14 @@ class Silent:
     """A reporter that reports nothing."""
 
     def __getattr__(self, name: str) -> Any:
-        return None if name == "on_second" else lambda *_: None
+        return lambda *_: None
 
 
 def measure(folder: Path) -> Record:
     """One process of one cell, as `python -m bench run` measures it. Returns what the file holds."""
     profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",), processes=1, sampling=SHORT)
     plan = make_plan(profile, [Recipe(model="ViT", task="image-classification", shrunken=True)], "cpu")
-    executor, reporter = InThisProcess(), cast(sweep.Reporter, Silent())
+    executor, reporter = InThisProcess(), cast(PlainReporter, Silent())
     machine = preflight(executor, "cpu", (), profile)
     assert isinstance(machine, Machine)
     run_file = resume.find_run(plan, machine, folder, is_ordinary=False)

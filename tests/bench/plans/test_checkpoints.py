@@ -30,15 +30,6 @@ def checkpoint(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_plain_checkpoint_is_fine_and_so_are_links_within_it(checkpoint: Path) -> None:
-    (checkpoint / "blobs").mkdir()
-    (checkpoint / "blobs" / "1").write_bytes(b"weights")
-    (checkpoint / "other.safetensors").symlink_to("blobs/1")
-    index = {"metadata": {}, "weight_map": {"a": "model.safetensors", "b": "other.safetensors"}}
-    (checkpoint / "model.safetensors.index.json").write_text(json.dumps(index))
-    refuse_unsafe(checkpoint)
-
-
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "preprocessor_config.json", "folder"])
 def test_a_link_out_of_the_directory_is_not_followed(checkpoint: Path, name: str) -> None:
     outside = checkpoint.parent / "outside"
@@ -150,15 +141,6 @@ def test_all_parts_of_the_weights_count(tmp_path: Path) -> None:
     assert len(digests) == 2
 
 
-def test_pickles_are_refused_with_the_command_that_converts_them(tmp_path: Path) -> None:
-    folder = saved(tmp_path / "m", None, {"model_type": "vit", "architectures": ["ViTForImageClassification"]})
-    (folder / "pytorch_model.bin").write_bytes(b"pickle")
-    with pytest.raises(AtlasError, match="only in pickle format") as error:
-        identified(folder)
-    assert "t.ViTForImageClassification.from_pretrained(sys.argv[1]).save_pretrained" in error.value.remedy
-    assert not identified(folder, needs_weights=False).has_weights
-
-
 @pytest.mark.parametrize(
     ("missing", "says"),
     [
@@ -173,13 +155,6 @@ def test_what_is_missing_is_named(tmp_path: Path, missing: str, says: str) -> No
     with pytest.raises(AtlasError, match=says) as error:
         identified(folder)
     assert error.value.remedy
-
-
-def test_the_folder_inside_is_suggested(tmp_path: Path) -> None:
-    inner = saved(tmp_path / "training" / "checkpoint-500")
-    with pytest.raises(AtlasError) as error:
-        identified(inner.parent)
-    assert str(inner) in error.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -212,12 +187,6 @@ def test_a_name_that_pages_could_not_show_is_refused(tmp_path: Path, name: str) 
     assert error.value.where == "--name"
 
 
-def test_any_other_name_will_do(tmp_path: Path) -> None:
-    folder = saved(tmp_path / ("long" * 40))
-    assert identified(folder).name == "long" * 20
-    assert identified(folder, name="mon modèle: l'été, 小 (2)").name == "mon modèle: l'été, 小 (2)"
-
-
 INDEX = json.dumps({"metadata": {"total_size": 8}, "weight_map": {"a": "model.safetensors"}}).encode()
 
 
@@ -227,3 +196,12 @@ def test_whatever_an_index_says_it_is_read_or_refused(content: bytes) -> None:
         for file in ("config.json", "model.safetensors.index.json"):
             Path(name, file).write_bytes(content)
         refuse_unsafe(Path(name))
+
+
+def test_pickles_are_refused_with_a_way_to_convert_them(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "m", None)
+    (folder / "pytorch_model.bin").write_bytes(b"pickle")
+    with pytest.raises(AtlasError, match="only in pickle format") as error:
+        identified(folder)
+    assert "save_pretrained" in error.value.remedy
+    assert not identified(folder, needs_weights=False).has_weights

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
-import tempfile
-from contextlib import suppress
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,14 +15,12 @@ from typing import Any, Literal
 import pytest
 import torch
 import transformers
-from conftest import THOROUGH
-from hostile_values import changed
-from hypothesis import example, given, settings
+from conftest import ROOT, THOROUGH, weekly
 
 from bench.errors import AtlasError
 from bench.measuring import graphs
 from bench.measuring.accuracy import relative_error, tensors
-from bench.measuring.build import SCENES, Loaded, _processed, architecture, load
+from bench.measuring.build import SCENES, Loaded, _module, _processed, architecture, load
 from bench.plans.messages import Recipe
 from bench.plans.models import MODELS, ModelSpec, find
 from bench.records.record import Task
@@ -42,23 +42,58 @@ def small(label: str) -> Recipe:
     return Recipe(model=label, task=find(label).task, shrunken=True)
 
 
-def test_the_table_has_the_twelve_models_of_the_published_tables() -> None:
-    assert len(set(LABELS)) == len({spec.checkpoint for spec in MODELS}) == 12
-
-
-@pytest.mark.parametrize("spec", MODELS, ids=LABELS)
-def test_the_real_model_has_exactly_the_parameters_of_its_checkpoint(spec: ModelSpec) -> None:
-    model_class = getattr(transformers, spec.architecture)
+def verify(spec: ModelSpec) -> None:
+    """Check the class, the parameters and the input size of a model of the table. Some versions run only this."""
+    recipe = Recipe(model=spec.label, task=spec.task)
     with torch.device("meta"):
-        module = model_class(model_class.config_class(**spec.config))
+        module = _module(recipe)
+    pixels = _processed(recipe)["pixel_values"]
+    assert type(module).__name__ == spec.architecture
     assert sum(parameter.numel() for parameter in module.parameters()) == spec.parameters
+    assert pixels.shape == (SCENES, 3, *spec.input_size)
 
 
 @pytest.mark.parametrize("spec", MODELS, ids=LABELS)
-def test_the_bundled_image_becomes_the_input_that_the_table_promises(spec: ModelSpec) -> None:
-    pixels = _processed(Recipe(model=spec.label, task=spec.task))["pixel_values"]
-    assert pixels.shape == (SCENES, 3, *spec.input_size)
-    assert pixels.std() > 0.1
+def test_a_model_has_exactly_the_parameters_of_its_checkpoint_and_the_promised_input(spec: ModelSpec) -> None:
+    verify(spec)
+
+
+@weekly
+@pytest.mark.parametrize("choose", ["=={lowest}", "{bounds}"], ids=["lowest", "newest"])
+def test_all_models_build_with_the_lowest_and_the_newest_transformers_that_we_allow(
+    choose: str, tmp_path: Path
+) -> None:
+    (bounds,) = re.findall(r'"transformers(>=[^"]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    version = choose.format(bounds=bounds, lowest=bounds.removeprefix(">=").partition(",")[0])
+    install = ["pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", str(tmp_path)]
+    subprocess.run([sys.executable, "-m", *install, f"transformers{version}"], check=True)
+    here = Path(__file__).resolve()
+    paths = map(str, (tmp_path, ROOT, here.parent, here.parents[2]))
+    code = "import transformers, test_models as t; [t.verify(spec) for spec in t.MODELS]; print(transformers.__file__)"
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(tmp_path)), "not the version of this environment"
+
+
+def test_a_configuration_class_that_takes_what_it_is_given_leaves_the_table_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Transformers 5.17 pops the type of the decoder, and the second model of a process could not be built."""
+
+    class Model:
+        def __init__(self, _: object) -> None:
+            pass
+
+        @staticmethod
+        def config_class(**options: Any) -> None:
+            assert options["decoder_config"].pop("model_type") == "detr"
+            assert options["decoder_config"]["backbone_config"], "else it asks the hub for one"
+
+    monkeypatch.setattr(transformers, "MaskFormerForInstanceSegmentation", Model)
+    for _ in range(2):
+        _module(Recipe(model="Maskformer", task=find("Maskformer").task))
 
 
 VARIANTS = {
@@ -93,13 +128,6 @@ def test_the_small_variant_runs_eager_and_compiled_as_one_graph(label: str) -> N
     assert relative_error(compiled, eager) < 1e-4
 
 
-def test_batches_differ_in_content_and_agree_in_shape() -> None:
-    loaded = build(small("ViT"), batch_size=3, batches=4)
-    images = [batch["pixel_values"] for batch in loaded.batches]
-    assert {image.shape for image in images} == {(3, 3, 64, 64)}
-    assert all(not torch.equal(a, b) for i, a in enumerate(images) for b in images[:i])
-
-
 def test_a_batch_has_four_images_in_turn() -> None:
     loaded = build(small("OwlViT"), batch_size=5, batches=2)
     batch = loaded.batches[1]
@@ -119,11 +147,6 @@ def test_a_lower_precision_reaches_weights_and_pixels_but_no_token() -> None:
     assert loaded.batches[0]["pixel_values"].dtype is torch.bfloat16
     assert loaded.batches[0]["input_ids"].dtype is torch.int64
     assert not loaded.module.training
-
-
-def test_owlvit_searches_each_image_for_each_query() -> None:
-    inputs = build(small("OwlViT"), batch_size=2).batches[0]
-    assert inputs["input_ids"].shape == inputs["attention_mask"].shape == (4, 16)
 
 
 # ── Checkpoints ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -162,11 +185,6 @@ def test_a_checkpoint_must_serve_its_task(checkpoint: tuple[Path, torch.nn.Modul
     assert architecture(recipe) == "SegformerForSemanticSegmentation"
     with pytest.raises(AtlasError, match="no model for object-detection"):
         architecture(Recipe(task="object-detection", checkpoint=str(folder)))
-
-
-def test_an_empty_directory_is_no_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(AtlasError, match="configuration cannot be read"):
-        architecture(Recipe(task="image-classification", checkpoint=str(tmp_path)))
 
 
 DETR = {"model_type": "detr", "use_timm_backbone": False}
@@ -250,24 +268,6 @@ def test_pickled_weights_are_never_read(checkpoint: tuple[Path, torch.nn.Module]
     assert not marker.exists()
 
 
-def test_weights_outside_of_the_directory_are_never_read(
-    checkpoint: tuple[Path, torch.nn.Module], tmp_path: Path
-) -> None:
-    folder, _ = checkpoint
-    for file in folder.iterdir():
-        if file.suffix == ".json":
-            (tmp_path / file.name).write_bytes(file.read_bytes())
-    recipe = Recipe(task="image-segmentation", checkpoint=str(tmp_path), weights="pretrained")
-    (tmp_path / "model.safetensors").symlink_to(folder / "model.safetensors")
-    with pytest.raises(AtlasError, match="link to a file outside"):
-        build(recipe)
-    (tmp_path / "model.safetensors").unlink()
-    index = {"metadata": {}, "weight_map": {"a": f"../{folder.name}/model.safetensors"}}
-    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
-    with pytest.raises(AtlasError, match="part of the weights"):
-        architecture(recipe)
-
-
 def test_code_in_a_checkpoint_is_never_run(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(
         '{"model_type": "mine", "architectures": ["Mine"], "auto_map": {"AutoConfig": "evil.Config"}}'
@@ -276,30 +276,6 @@ def test_code_in_a_checkpoint_is_never_run(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="configuration cannot be read"):
         architecture(Recipe(task="image-classification", checkpoint=str(tmp_path)))
     assert not (tmp_path / "was-run").exists()
-
-
-CONFIG: dict[str, Any] = {
-    "model_type": "segformer",
-    "architectures": ["SegformerForSemanticSegmentation"],
-    "hidden_sizes": [8, 8],
-    "id2label": {"0": "a"},
-    "dtype": "float32",
-    "auto_map": {"AutoConfig": "mine.Config"},
-    "quantization_config": {"quant_method": "bitsandbytes"},
-    "attn_implementation": "eager",
-}
-"""Contains no counts from which a library would allocate lists; see SECURITY.md."""
-
-
-@settings(max_examples=500 if THOROUGH else 8, deadline=None)
-@given(changed(CONFIG))
-@example({**CONFIG, "model_type": ["segformer"]})
-@example({**CONFIG, "id2label": 3})
-@example([])
-def test_whatever_a_configuration_says_it_names_an_architecture_or_is_refused(config: Any) -> None:
-    with tempfile.TemporaryDirectory() as name, suppress(AtlasError):
-        Path(name, "config.json").write_text(json.dumps(config), encoding="utf-8")
-        assert architecture(Recipe(task="image-segmentation", checkpoint=name)).isidentifier()
 
 
 # ── Names ───────────────────────────────────────────────────────────────────────────────────────────────────────────

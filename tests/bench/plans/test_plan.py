@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import msgspec
 from hypothesis import given, strategies as st
@@ -14,14 +13,13 @@ from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.plan import (
     Plan,
-    Step,
     duration_s,
     fitting,
     make_plan,
     pending,
 )
 from bench.plans.profiles import PROFILES
-from bench.records.record import Status
+from bench.records.record import Record, Status
 
 # ── What is pending ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -83,28 +81,20 @@ def test_a_run_of_a_local_checkpoint_goes_on_wherever_it_lies_and_whatever_it_is
     assert len(pending(other, [record(planned)])) == 1
 
 
-# ── Modes and batch sizes ───────────────────────────────────────────────────────────────────────────────────────────
-
-GRID: dict[str, Any] = {"compile_modes": ("default", "reduce-overhead", "max-autotune"), "batch_sizes": (1, 4)}
+# ── Order ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def grid(*models: str, processes: int = 1, **changes: Any) -> Plan:
-    """Return a plan for a GPU with several modes and batch sizes."""
-    made = plan(*models, processes=processes)
-    profile = msgspec.structs.replace(made.profile, **GRID | changes)
-    return make_plan(profile, [planned.recipe for planned in made.planned], "cuda")
-
-
-def brief(step: Step) -> str:
-    """Return the batch size and the first letter of the mode."""
-    return f"{step.planned.cell.batch_size}{step.planned.cell.compile_mode[0]}"
-
-
-def test_autotuning_comes_last() -> None:
-    steps = pending(grid("ViT", "BeiT", processes=2), [])
-    assert [step.planned.cell.model for step in steps] == ["ViT", "BeiT"] * 12
-    assert list(map(brief, steps[::2])) == ["1d", "1r", "4d", "4r"] * 2 + ["1m", "4m"] * 2
-    assert [step.is_first for step in steps] == [True] * 8 + [False] * 8 + [True] * 4 + [False] * 4
+def test_a_run_over_several_half_hours_measures_what_is_used_most_completely_first() -> None:
+    recipes = [Recipe(model=name, task="image-classification") for name in ("ViT", "BeiT")]
+    steps, first = [], make_plan(PROFILES["deploy"], recipes, "cuda")
+    records: list[Record] = []
+    while half_hour := pending(first, records)[:5]:
+        steps += half_hour
+        records += [record(step.planned, step.process) for step in half_hour]
+    order = [(step.planned.cell.batch_size, step.process, step.planned.cell.variant) for step in steps[::2]]
+    variants = ("compile:default", "compile:reduce-overhead")
+    assert order == [(size, number, name) for size in (1, 4, 16) for number in range(3) for name in variants]
+    assert [step.planned.cell.model for step in steps] == ["ViT", "BeiT"] * 18
 
 
 def test_a_gpu_has_fewer_processes_than_a_cpu() -> None:

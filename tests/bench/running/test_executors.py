@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bench.errors import AtlasError
-from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Recipe, Request
+from bench.plans.messages import CellOutcome, Job, Phase, Recipe, Request
 from bench.plans.models import find
 from bench.plans.plan import make_plan
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
@@ -92,12 +92,6 @@ def test_what_needs_no_worker_runs_without_the_functions_of_unix(command: list[s
     assert (done.returncode, text in done.stdout + done.stderr) == (status, True)
 
 
-def test_a_survey_describes_the_machine() -> None:
-    ended, _ = run(Preflight())
-    assert isinstance(ended.answer, Machine)
-    assert ended.answer.device == "cpu"
-
-
 FREES = """
 import ctypes, resource
 libc = ctypes.CDLL(None)
@@ -120,34 +114,6 @@ def test_memory_that_is_kept_causes_no_page_faults_again() -> None:
 
     assert faults() > 1000
     assert faults(**KEEP_MEMORY) < 10
-
-
-def test_a_worker_that_dies_of_a_signal_is_named() -> None:
-    ended, _ = run(job("Segformer"))
-    assert ended.answer is None
-    assert ended.cause == "the process was ended by SIGSEGV"
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(number: signal.Signals) -> None:
-    pids: list[int] = []
-
-    def kill(phase: Phase) -> None:
-        if phase.name == "building":
-            (pid,) = children()
-            pids.append(pid)
-            os.kill(pid, number)
-
-    ended = STUB.run(job(), variables={"STUB_SECONDS": "600"}, timeout_s=30.0, on_phase=kill)
-    assert ended.answer is None
-    assert ended.cause == f"the process was ended by {number.name}"
-    assert not is_alive(pids[0])
-
-
-def children() -> list[int]:
-    """Return the workers that this process has started."""
-    text = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii")
-    return [int(pid) for pid in text.split() if b"stub_worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 def test_a_worker_that_gives_up_leaves_its_last_words_without_paths() -> None:

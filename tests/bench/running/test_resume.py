@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,11 @@ from test_sweep import MACHINE, plan, record
 
 from bench.errors import AtlasError
 from bench.plans.messages import Machine
+from bench.plans.plan import make_plan, pending
 from bench.plans.profiles import PRECISIONS
+from bench.records.record import Environment
 from bench.records.run_file import append, read
-from bench.running.resume import RunFile, environment_of, find_run, is_same_kind, owned, slug, write
+from bench.running.resume import RunFile, environment_of, find_run, is_same_kind, slug, write
 
 
 def test_a_run_is_named_after_day_machine_torch_and_profile(tmp_path: Path) -> None:
@@ -56,15 +57,6 @@ def test_an_unfinished_run_of_any_day_is_resumed_a_finished_one_only_of_today(tm
     assert found("2026-01-02", fresh=True).name == f"{first.name}_2"
 
 
-def test_other_settings_do_not_join_a_run(tmp_path: Path) -> None:
-    made = plan("ViT", "BeiT")
-    first = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    append(first.path, [record(made.planned[0], of_plan=made)])
-    environment = msgspec.structs.replace(ENVIRONMENT, settings={"MALLOC_TRIM_THRESHOLD_": "-1"})
-    other = Machine(device="cpu", environment=environment)
-    assert find_run(made, other, tmp_path, is_ordinary=True).path != first.path
-
-
 def test_a_run_with_cells_in_tf32_goes_on_on_the_same_machine(tmp_path: Path) -> None:
     """A worker sets TF32 as its cell says, whatever the process had that described the machine."""
     off = {"cuda_matmul_allow_tf32": "False", "float32_matmul_precision": "highest", "cudnn_allow_tf32": "True"}
@@ -84,31 +76,6 @@ def test_a_run_with_cells_in_tf32_goes_on_on_the_same_machine(tmp_path: Path) ->
     assert is_same_kind(list(read(first.path)), made, machine.environment)
 
 
-def test_a_profile_whose_constants_changed_is_another_run(tmp_path: Path) -> None:
-    before, after = plan("ViT", "BeiT"), plan("ViT", "BeiT", max_s=0.2)
-    first = find_run(before, MACHINE, tmp_path, is_ordinary=True)
-    append(first.path, [record(before.planned[0], of_plan=before)])
-    assert find_run(before, MACHINE, tmp_path, is_ordinary=True).path == first.path
-    assert find_run(after, MACHINE, tmp_path, is_ordinary=True).path != first.path
-
-
-def test_a_file_that_its_owner_has_removed_is_owned_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty run files are removed: a process that has opened one meanwhile locks the next one instead."""
-    path = tmp_path / "run.jsonl"
-    locked = fcntl.flock
-
-    def late(file: Any, operation: int) -> None:
-        monkeypatch.setattr(fcntl, "flock", locked)
-        path.unlink()
-        locked(file, operation)
-
-    monkeypatch.setattr(fcntl, "flock", late)
-    with owned(path):
-        assert path.exists()
-        with pytest.raises(AtlasError, match="another process"), owned(path):
-            pass
-
-
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     append(path, [record(plan("ViT").planned[0])])
@@ -116,3 +83,47 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="not a record"):
         write(path, msgspec.structs.replace(record(plan("ViT").planned[0]), process="1"))
     assert path.read_bytes() == before
+
+
+EPYC = "AMD EPYC (family 25, model 17)"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"cpu": "AMD EPYC (family 25, model 1)"},
+        {"instruction_sets": ("avx512f", "amx_tile")},
+        {"torch": "2.13.1+cpu"},
+        {"settings": {"MALLOC_TRIM_THRESHOLD_": "-1"}},
+    ],
+    ids=str,
+)
+def test_another_chip_or_software_starts_a_run_of_its_own_and_leaves_the_first_to_be_continued(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
+    made = plan("ViT", "BeiT")
+    here = msgspec.structs.replace(ENVIRONMENT, cpu=EPYC, instruction_sets=("avx512f",))
+    there = msgspec.structs.replace(here, **other)
+
+    def found(environment: Environment) -> RunFile:
+        return find_run(made, Machine(device="cpu", environment=environment), tmp_path, is_ordinary=True)
+
+    first = found(here)
+    for environment in (here, there):
+        assert found(environment).records == ()
+        of_kind = msgspec.structs.replace(record(made.planned[0], of_plan=made), environment=environment)
+        append(found(environment).path, [of_kind])
+    assert found(there).path != first.path
+    assert found(here).path == first.path, "also after the other has begun a newer one"
+
+
+def test_another_gradient_mode_or_changed_constants_are_another_plan(tmp_path: Path) -> None:
+    made, changed = plan("ViT", "BeiT"), plan("ViT", "BeiT", max_s=0.2)
+    profile = msgspec.structs.replace(made.profile, grad_mode="no_grad")
+    no_grad = make_plan(profile, [each.recipe for each in made.planned], "cpu")
+    first = find_run(made, MACHINE, tmp_path, is_ordinary=True)
+    append(first.path, [record(made.planned[0], of_plan=made)])
+    assert find_run(made, MACHINE, tmp_path, is_ordinary=True).path == first.path
+    for other in (changed, no_grad):
+        assert find_run(other, MACHINE, tmp_path, is_ordinary=True).path != first.path
+    assert len(pending(no_grad, [record(each) for each in made.planned])) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
@@ -12,8 +11,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,24 +20,28 @@ import msgspec
 import pytest
 from conftest import THOROUGH
 from hypothesis import HealthCheck, given, settings, strategies as st
+from rich.console import Console
 from stub_worker import ENVIRONMENT, measurement
 from test_executors import STUB, is_alive, wait_until
 
 from bench.commands.selection import seconds_of
 from bench.errors import AtlasError, Complaint
 from bench.exchange.check import check
+from bench.machine import ROOT
 from bench.measuring.doctor import NO_COMPILER
+from bench.measuring.variants import Variant
 from bench.plans.duration import OVERRUN, DurationEstimates, time_budget
-from bench.plans.messages import CellOutcome, Job, Machine, Phase, Recipe, Request
+from bench.plans.messages import CellOutcome, Job, Machine, Recipe, Request
 from bench.plans.models import find
 from bench.plans.plan import Plan, PlannedCell, Step, make_plan, pending, quickest_s
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records import plausibility
 from bench.records.record import SCHEMA, Measurement, Peaks, Record, Samples, Status, Work
-from bench.records.run_file import append, read
-from bench.running import resume, sweep
-from bench.running.executors import ROOT, Executor, WorkerExit
-from bench.running.resume import RunFile, earlier, find_run, owned
+from bench.records.run_file import read
+from bench.running import resume, step, sweep
+from bench.running.executors import Executor, WorkerExit
+from bench.running.progress import PlainReporter
+from bench.running.resume import earlier, find_run, owned
 from bench.running.sweep import flags, run
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
@@ -95,20 +96,9 @@ def paced(seconds: dict[str, float]) -> DurationEstimates:
     return pace
 
 
-class Silent:
-    on_second: Callable[[], None] | None = None
-
-    def warn(self, complaint: Complaint) -> None:
-        pass
-
-    def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
-        pass
-
-    def phase(self, phase: Phase) -> None:
-        pass
-
-    def end(self, record: Record, seconds: float) -> None:
-        pass
+class Silent(PlainReporter):
+    def __init__(self) -> None:
+        super().__init__(Console(quiet=True))
 
 
 class Scripted:
@@ -168,22 +158,47 @@ def test_every_outcome_is_recorded_and_the_sweep_goes_on(tmp_path: Path, monkeyp
     assert [str(finding) for finding in check([path])] == []
 
 
-def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> None:
-    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
-    executor = Scripted(*[answered] * 3)
-    sweep_with(executor, plan("ViT", processes=3), tmp_path)
-    assert [job.warm for job in executor.jobs] == [False, True, True]
+def test_the_first_process_compiles_cold_later_ones_warm_until_the_machine_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = Scripted(*(passed() for _ in range(4)))
+    monkeypatch.setattr(step, "boot", lambda: "first" if len(executor.jobs) < 2 else "second")
+    sweep_with(executor, plan("ViT", processes=4), tmp_path)
+    assert [job.warm for job in executor.jobs] == [False, True, False, True]
 
 
-def test_two_processes_of_a_run_measure_the_peaks_and_the_others_know_them(tmp_path: Path) -> None:
+def test_the_first_process_of_a_run_measures_the_peaks_and_later_ones_know_the_best(tmp_path: Path) -> None:
     def ended(rate: float) -> WorkerExit:
         peaks = Peaks(matmul_flop_s=rate, copy_bytes_s=1e10)
         found = msgspec.structs.replace(measurement(), peaks=peaks)
-        return WorkerExit(1.0, CellOutcome(status=Status.PASS, measurement=found), {"starting": 0.5, "peaks": 0.5})
+        return WorkerExit(1.0, CellOutcome(status=Status.PASS, measurement=found))
 
     executor = Scripted(*map(ended, (1e11, 2e11, 1.5e11)))
     sweep_with(executor, plan("ViT", "BeiT", "ResNet"), tmp_path)
-    assert [job.peaks and job.peaks.matmul_flop_s for job in executor.jobs] == [None, None, 2e11]
+    assert [job.peaks and job.peaks.matmul_flop_s for job in executor.jobs] == [None, 1e11, 2e11]
+
+
+def test_a_variant_that_cannot_run_beside_eager_is_built_once_and_measured_in_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("only workers build and start variants")
+
+    apart = Variant("compile:default", never, build=never, same_process=False)  # type: ignore[arg-type]
+    monkeypatch.setattr(step, "VARIANTS", {apart.name: apart})
+    log = tmp_path / "roles"
+    monkeypatch.setenv("STUB_ROLES", str(log))
+    records = sweep_with(STUB, plan("ViT", processes=2), tmp_path / "out")
+    assert log.read_text().split() == ["build", "eager", "variant", "eager", "variant"]
+    for each in records:
+        found = each.measurement
+        assert each.status is Status.PASS
+        assert found is not None
+        assert found.compiled is not None
+        assert not found.interleaved
+        assert min(found.eager.rounds_ms) > max(found.compiled.rounds_ms), "each side from its own process"
+        assert each.seconds == pytest.approx(sum(each.costs_s.values()), abs=0.2)
+    assert "building the variant" in records[0].costs_s
 
 
 # ── Outcomes ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -202,6 +217,8 @@ def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) 
     late = WorkerExit(seconds=20.0, timed_out=True)
     records = sweep_with(Scripted(late), plan("ViT"), tmp_path / "a")
     assert records[0].status is Status.TIMEOUT
+    killed = WorkerExit(seconds=1.0, returncode=-signal.SIGKILL, out_of_memory=True)
+    assert sweep_with(Scripted(killed), plan("ViT"), tmp_path / "c")[0].status is Status.OOM
     stopped, told = WorkerExit(seconds=15.0, timed_out=True), Told()
     made, pace = plan("ViT"), DurationEstimates(plan().profile)
     pace.learn(msgspec.structs.replace(record(made.planned[0]), seconds=9.0), is_first=True)
@@ -293,23 +310,6 @@ def test_a_budget_is_kept_however_wrong_the_estimates_are(
         budget_s = seconds_of(time_budget(quickest_s(left, pace), each_s))
 
 
-def test_a_record_in_tf32_has_the_settings_of_its_worker(tmp_path: Path) -> None:
-    profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",), dtypes=("float32", "TF32"))
-    made = make_plan(profile, [Recipe(model="ViT", task=find("ViT").task)], "cuda")
-    machine = msgspec.structs.replace(MACHINE, device="cuda")
-    found = find_run(made, machine, tmp_path, is_ordinary=True)
-    records = run(made, machine, found, STUB, Silent())
-    allowed = {each.cell.precision: each.environment.settings["cuda_matmul_allow_tf32"] for each in records}
-    assert allowed == {"float32": "False", "TF32": "True"}
-
-
-def test_every_record_says_what_its_process_took(tmp_path: Path) -> None:
-    costs_s = {"starting": 6.004, "compiling": 35.256}
-    outcome = CellOutcome(status=Status.PASS, measurement=measurement())
-    (kept,) = sweep_with(Scripted(WorkerExit(41.26, outcome, costs_s)), plan("ViT"), tmp_path)
-    assert (kept.seconds, kept.costs_s) == (41.3, {"starting": 6.0, "compiling": 35.26})
-
-
 def test_what_is_too_long_for_the_budget_gives_way_and_is_done_later(tmp_path: Path) -> None:
     made = plan("DETR", "ViT")
     detr, vit = made.planned
@@ -319,17 +319,6 @@ def test_what_is_too_long_for_the_budget_gives_way_and_is_done_later(tmp_path: P
     assert [each.cell for each in records] == [vit.cell]
     records = sweep_with(Scripted(answered), made, tmp_path)
     assert [each.cell for each in records] == [vit.cell, detr.cell]
-
-
-def test_no_step_begins_that_the_budget_cannot_hold(tmp_path: Path) -> None:
-    executor = Scripted()
-    assert sweep_with(executor, plan("ViT"), tmp_path, deadline=time.monotonic() + 1) == []
-    assert executor.jobs == []
-
-
-def test_the_kernel_running_out_of_memory_is_told_from_a_crash(tmp_path: Path) -> None:
-    killed = WorkerExit(seconds=1.0, returncode=-signal.SIGKILL, out_of_memory=True)
-    assert sweep_with(Scripted(killed), plan("ViT"), tmp_path)[0].status is Status.OOM
 
 
 def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
@@ -377,110 +366,26 @@ def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path) -> None:
         run(made, MACHINE, found, Scripted(), Silent())
 
 
-def test_what_another_run_has_added_since_is_not_measured_again(tmp_path: Path) -> None:
-    """The other run ended after this one had read the file, and before it locked it."""
-    made = plan("ViT", "BeiT")
+def test_the_doctor_looks_now_and_then_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:
+    made, told = plan("ViT", "BeiT", "ResNet"), Told()
+    load, battery = (Complaint(name, "so it is", "mend it") for name in ("load", "battery"))
+    looks, now = iter([[load], [load, battery]]), iter([0.0, 0.0, 15.0, 25.0, 25.0])
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    sweep_with(Scripted(passed(), passed()), made, tmp_path)
-    records = run(made, MACHINE, found, Scripted(), Silent())
-    assert [each.cell.model for each in records] == ["ViT", "BeiT"]
+    executor = Scripted(*(passed() for _ in range(3)))
+    records = run(made, MACHINE, found, executor, told, clock=lambda: next(now), examine=lambda: next(looks))
+    assert [each.flags for each in records] == [("doctor-load",), ("doctor-load",), ("doctor-load", "doctor-battery")]
+    assert flags([load, load, NO_COMPILER]) == ("doctor-load",), "once, and not for what distorts nothing"
+    assert told.complaints == [load, battery]
     assert list(check([found.path])) == []
-
-
-def test_runs_of_one_name_in_two_folders_share_no_compile_cache(tmp_path: Path) -> None:
-    one, other = (sweep._cache(RunFile(tmp_path / name / "run.jsonl")) for name in "ab")
-    assert one != other
-    assert one == sweep._cache(RunFile(tmp_path / "a" / "run.jsonl"))
-
-
-def test_a_compile_cache_is_trusted_until_the_machine_starts_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
-    made, executor = plan("ViT", processes=4), Scripted(*[answered] * 4)
-    monkeypatch.setattr(sweep, "boot", lambda: "first" if len(executor.jobs) < 2 else "second")
-    sweep_with(executor, made, tmp_path)
-    assert [job.warm for job in executor.jobs] == [False, True, False, True]
-
-
-class Compiling:
-    """An executor whose jobs take 16 s with an empty compile cache, 4 s with a filled one, unless they are stopped."""
-
-    def __init__(self) -> None:
-        self.stops = False
-        self.warm: list[bool] = []
-
-    def run(self, request: Request, **_: Any) -> WorkerExit:
-        assert isinstance(request, Job)
-        if self.stops:
-            raise KeyboardInterrupt
-        self.warm.append(request.warm)
-        outcome = CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm))
-        return WorkerExit(seconds=4.0 if request.warm else 16.0, answer=outcome)
-
-
-def test_a_run_that_goes_on_elsewhere_expects_to_compile_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, executor, machine = plan("ViT", processes=5), Compiling(), "first"
-    pace, stop_at = DurationEstimates(made.profile), 2
-    monkeypatch.setattr(sweep, "boot", lambda: machine)
-    expected: list[float] = []
-
-    class Expecting(Silent):
-        def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
-            expected.append(pace.of(step.planned.cell, step.is_first))
-            executor.stops = done == stop_at
-
-    def go_on() -> list[Record]:
-        nonlocal pace
-        found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-        pace = DurationEstimates.from_records(made.profile, found.records)
-        with suppress(KeyboardInterrupt):
-            run(made, MACHINE, found, executor, Expecting(), pace=pace)
-        return list(find_run(made, MACHINE, tmp_path, is_ordinary=True, reopen=True).records)
-
-    assert len(go_on()) == 2
-    machine = "second"
-    assert len(go_on()) == 2, "stopped while it compiled: what it left is no compile cache"
-    stop_at = -1
-    records = go_on()
-    assert executor.warm == [False, True, False, True, True]
-    assert [record.seconds for record in records] == [16.0, 4.0, 16.0, 4.0, 4.0]
-    assert expected[2:] == [4.0, 16.0, 16.0, 4.0, 4.0], "of the processes that were stopped, too"
-    found = [record.measurement and record.measurement.compilation for record in records]
-    assert [bool(each and "cold" in each.ready_s) for each in found] == [not warm for warm in executor.warm]
 
 
 class Told(Silent):
     def __init__(self) -> None:
+        super().__init__()
         self.complaints: list[Complaint] = []
 
     def warn(self, complaint: Complaint) -> None:
         self.complaints.append(complaint)
-
-
-def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made, told = plan("ViT", "BeiT", "ResNet"), Told()
-    times = iter(datetime(*day, tzinfo=UTC) for day in ((2026, 3, 2), (2026, 3, 1), (2026, 3, 3)))
-    monkeypatch.setattr(sweep, "datetime", SimpleNamespace(now=lambda _: next(times)))
-    found = find_run(made, MACHINE, tmp_path, is_ordinary=True, today="2026-03-02")
-    records = run(made, MACHINE, found, Scripted(*(passed() for _ in range(3))), told)
-    assert [each.flags for each in records] == [(), ("doctor-clock",), ()]
-    assert [each.check for each in told.complaints] == ["clock"]
-    assert "2026-03-01 00:00" in told.complaints[0].what
-    assert list(read(found.path)) == records
-    earlier = find_run(made, MACHINE, tmp_path, is_ordinary=True, today="1970-01-01")
-    assert earlier.path.name.startswith("1970-01-01"), "measured again, in a file of its own"
-    assert list(read(found.path)) == records
-
-
-def test_a_reason_in_colours_and_lines_can_be_read_again(tmp_path: Path) -> None:
-    failed = CellOutcome(status=Status.FAIL_TO_RUN, reason="\x1b[31mtoo\nlarge\x00\u202e\x1b[0m" + "!" * 5000)
-    (record_,) = sweep_with(Scripted(WorkerExit(seconds=1.0, answer=failed)), plan("ViT"), tmp_path)
-    (path,) = tmp_path.glob("*.jsonl")
-    assert list(read(path)) == [record_]
-    assert "too large" in (record_.reason or "")
 
 
 def test_a_record_that_cannot_be_is_marked_by_the_run_and_accepted_by_the_check(tmp_path: Path) -> None:
@@ -494,39 +399,6 @@ def test_a_record_that_cannot_be_is_marked_by_the_run_and_accepted_by_the_check(
     assert not [problem for problem in check([tmp_path]) if problem.field.startswith("measurement")]
     claimed = msgspec.structs.replace(record, status=Status.PASS, reason=None)
     assert list(plausibility.faults(claimed)), "without the mark it would be refused"
-
-
-def test_processes_that_follow_soon_share_what_the_doctor_said(tmp_path: Path) -> None:
-    made, looks, now = plan("ViT", "BeiT", "ResNet"), list[float](), iter([0.0, 0.0, 15.0, 25.0, 25.0])
-
-    def examine() -> list[Complaint]:
-        looks.append(1)
-        return [Complaint("load", "so it is", "mend it")]
-
-    found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    executor = Scripted(*(passed() for _ in range(3)))
-    records = run(made, MACHINE, found, executor, Silent(), clock=lambda: next(now), examine=examine)
-    assert [each.flags for each in records] == [("doctor-load",)] * 3
-    assert len(looks) == 2
-
-
-def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:
-    made, told = plan("ViT", "BeiT", "ResNet"), Told()
-    load, battery = (Complaint(check, "so it is", "mend it") for check in ("load", "battery"))
-    looks, now = iter([[load], [load, battery], []]), iter(range(0, 1000, int(sweep.LOOK_EVERY_S)))
-    found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    executor = Scripted(*(passed() for _ in range(3)))
-    records = run(made, MACHINE, found, executor, told, clock=lambda: next(now), examine=lambda: next(looks))
-    assert [each.flags for each in records] == [("doctor-load",), ("doctor-load", "doctor-battery"), ()]
-    assert flags([load, load, NO_COMPILER]) == ("doctor-load",), "once, and not for what distorts nothing"
-    assert told.complaints == [load, battery]
-    assert list(check([found.path])) == []
-
-
-def test_a_file_in_place_of_the_folder_is_said_so(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(AtlasError, match="is a file, but a folder is needed here"):
-        sweep_with(Scripted(), plan("ViT"), tmp_path / "file" / "out")
 
 
 # ── Killed ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -549,59 +421,34 @@ command_line.main(["run", "--model", *models, "--processes", "3", "--out", sys.a
 KILLS = 20 if THOROUGH else 5
 
 
-def start_parent(folder: Path, seconds: float = 0.02) -> subprocess.Popen[str]:
+def start_parent(folder: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", PARENT, str(Path(__file__).resolve().parents[2] / "stub_worker.py"), str(folder)]
-    return subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env={**os.environ, "STUB_SECONDS": str(seconds)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    environment, pipe = {**os.environ, "STUB_SECONDS": "0.02"}, subprocess.PIPE
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
 
-def test_the_same_command_beside_itself_is_refused_and_disturbs_nothing(tmp_path: Path) -> None:
-    with start_parent(tmp_path, seconds=600.0) as first:
-        wait_until(lambda: list((tmp_path / "out").glob("*.jsonl")), seconds=60.0)
-        with start_parent(tmp_path) as second:
-            said, _ = second.communicate(timeout=60)
-        assert second.returncode == 2
-        assert "another process" in said
-        assert "remedy: " in said
-        assert first.poll() is None
-        first.kill()
-
-
-def kill_again_and_again(folder: Path, moments: random.Random) -> None:
-    """Kill half of the `KILLS` runs: one in four at any moment, the others while they measure and write."""
-    before: list[Record] = []
-    for number in range(KILLS // 2):
-        with start_parent(folder) as parent:
+def test_a_parent_killed_at_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+    """One in four is killed at any moment, the others while they measure and write."""
+    before, moments = list[Record](), random.Random(4)
+    for number in range(KILLS):
+        with start_parent(tmp_path) as parent:
             assert parent.stdout is not None
             while number % 4 and (line := parent.stdout.readline()) and not line.startswith("["):
                 pass  # not measuring yet
             time.sleep(moments.uniform(0, 0.3))
             parent.kill()
-        for path in (folder / "out").glob("*.jsonl"):
+        for path in (tmp_path / "out").glob("*.jsonl"):
             records = list(read(path))  # the file parses after a kill at any moment
             assert records[: len(before)] == before
             before = records
-    with start_parent(folder) as parent:
+    with start_parent(tmp_path) as parent:
         parent.communicate(timeout=60)
     assert parent.returncode == 0
-
-
-def test_a_parent_killed_at_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
-    folders = [tmp_path / "one", tmp_path / "two"]
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(kill_again_and_again, folders, [random.Random(4), random.Random(5)]))
-    for folder in folders:
-        (path,) = (folder / "out").glob("*.jsonl")
-        done = Counter((each.cell.model, each.process) for each in read(path))
-        models = ("ViT", "BeiT", "ResNet", "MobileNet")
-        assert done == {(model, process): 1 for model in models for process in range(3)}
-        assert list(check([path])) == []
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    models = ("ViT", "BeiT", "ResNet", "MobileNet")
+    done = Counter((each.cell.model, each.process) for each in read(path))
+    assert done == {(model, process): 1 for model in models for process in range(3)}
+    assert list(check([path])) == []
 
 
 @pytest.mark.parametrize(("model", "name"), [("Segformer", "SIGSEGV"), ("Maskformer", "SIGKILL")])
@@ -619,17 +466,6 @@ def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(tmp_path: Path, mode
     (path,) = tmp_path.glob("*.jsonl")
     assert list(read(path)) == records
     assert sweep_with(STUB, made, tmp_path) == records  # nothing is left to do
-
-
-def test_a_torn_last_line_is_measured_again(tmp_path: Path) -> None:
-    made = plan("ViT", "BeiT")
-    found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    append(found.path, [record(made.planned[0], run_name=found.name, of_plan=made)])
-    with found.path.open("ab") as file:
-        file.write(json.dumps({"schema": 1, "run": "cut off he"}).encode()[:-4])
-    records = sweep_with(STUB, made, tmp_path)
-    assert [each.cell.model for each in records] == ["ViT", "BeiT"]
-    assert list(read(found.path)) == records
 
 
 KILLER = """
