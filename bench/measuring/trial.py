@@ -21,8 +21,8 @@ from bench.errors import attempt
 from bench.measuring import accuracy, graphs, roofline
 from bench.measuring.build import Inputs, Loaded
 from bench.measuring.doctor import NO_COMPILER
-from bench.measuring.environment import load_average, minor_faults
-from bench.measuring.interference import SLOWDOWNS, CpuWatch, RoundWatch, Watch
+from bench.measuring.environment import minor_faults
+from bench.measuring.interference import SLOWDOWNS, RoundWatch
 from bench.measuring.pair import Pair, autocast, load_job
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
@@ -123,7 +123,7 @@ def sampled(variants: Pair, subjects: tuple[Subject, ...], send: Send) -> Measur
     expected = expected_rounds(subjects, variants.job.sampling)
     gc.collect()
     gc.freeze()  # collections within a call need not traverse the objects that exist by now
-    before, last, reported = load_average(), Round(0), -math.inf
+    last, reported = Round(0), -math.inf
     watch = _watch(variants)
     for last in sample(
         subjects,
@@ -135,7 +135,6 @@ def sampled(variants: Pair, subjects: tuple[Subject, ...], send: Send) -> Measur
         if time.monotonic() - reported >= REPORT_EVERY_S:
             reported = time.monotonic()
             send(Phase(name="measuring", done=last.number, of=max(expected, last.number)))
-    after = load_average()
     variants.find_other_processes()
     samples = [
         Samples(
@@ -149,7 +148,6 @@ def sampled(variants: Pair, subjects: tuple[Subject, ...], send: Send) -> Measur
         compiled=samples[1] if len(samples) > 1 else None,
         warmup_calls=sum(len(subject.warmup_ms) for subject in subjects),
         stop_reason=last.stop_reason,
-        load_average=None if before is None or after is None else (before, after),
         telemetry=watch.telemetry(last.disturbed),
     )
 
@@ -157,9 +155,9 @@ def sampled(variants: Pair, subjects: tuple[Subject, ...], send: Send) -> Measur
 def _watch(variants: Pair) -> RoundWatch:
     """Return a watch of all that may disturb a round. An accelerator waits for the thread that launches its kernels, so
     the CPU is watched as well."""
-    device: list[Watch] = [DeviceWatch(variants.sensors)] if variants.sensors else []
-    threads = 1 if variants.sensors else torch.get_num_threads()
-    return RoundWatch([*device, CpuWatch(threads)])
+    if variants.sensors:
+        return RoundWatch(1, DeviceWatch(variants.sensors))
+    return RoundWatch(torch.get_num_threads())
 
 
 def _alone(variants: Pair, subject: Subject, send: Send) -> Measurement | None:
