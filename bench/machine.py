@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from contextlib import suppress
 from pathlib import Path
+
+from bench.errors import attempt
 
 ROOT = Path(__file__).resolve().parent.parent
 """The root folder of this project."""
@@ -18,15 +20,43 @@ ROOT = Path(__file__).resolve().parent.parent
 GROUP = Path("/sys/fs/cgroup")
 """The control group of this process, which limits what a container uses."""
 
+CPUINFO = Path("/proc/cpuinfo")
+
+CHIP_NUMBERS = {"cpu family": "family", "model": "model", "CPU implementer": "implementer", "CPU part": "part"}
+"""Fields of `CPUINFO` that tell chips apart where their name doesn't, on x86 and on ARM."""
+
+INSTRUCTION_SETS = re.compile(
+    "avx2|avx512(?:f|_vnni|_bf16|_fp16)|avx_vnni|amx_(?:tile|bf16|int8|fp16)|neon|asimd|sve2?|i8mm|bf16"
+)
+"""Those that oneDNN and Inductor choose kernels by, on x86 and on ARM, as Linux names them."""
+
 
 def cpu_name() -> str:
-    """Return the model name of the processor."""
-    names = [line.partition(":")[2].strip() for line in lines(Path("/proc/cpuinfo")) if line.startswith("model name")]
-    if names:
-        return names[0]
+    """Return the model name of the processor.
+
+    Virtual machines may give a generic one, which many chips share. Then family and model follow, as in
+    ``AMD EPYC (family 25, model 17)``.
+    """
+    chip = _chip()
+    name = chip.get("model name")
+    if name and re.search(r"\d", re.sub(r"@?\s*[\d.]+\s*[GM]Hz", "", name)):
+        return name
     if platform.system() == "Darwin":
-        return output("sysctl", "-n", "machdep.cpu.brand_string") or platform.machine()
-    return platform.processor() or platform.machine()
+        name = output("sysctl", "-n", "machdep.cpu.brand_string")
+    numbers = ", ".join(f"{word} {chip[field]}" for field, word in CHIP_NUMBERS.items() if field in chip)
+    return (name or platform.processor() or platform.machine()) + (f" ({numbers})" if numbers else "")
+
+
+def instruction_sets() -> tuple[str, ...]:
+    """Return those of `INSTRUCTION_SETS` that the processor has, sorted; empty if unknown."""
+    chip = _chip()
+    flags = chip.get("flags") or chip.get("Features", "")
+    return tuple(sorted(filter(INSTRUCTION_SETS.fullmatch, flags.split())))
+
+
+def _chip() -> dict[str, str]:
+    fields = (line.partition(":") for line in lines(CPUINFO))
+    return {name.strip(): value.strip() for name, _, value in fields}
 
 
 def cores() -> int | None:
@@ -34,26 +64,14 @@ def cores() -> int | None:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
-def memory_gb() -> float:
-    """Return the memory of the whole machine in GB (1e9 bytes)."""
-    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
-
-
 def quota_cores() -> float:
     """Return the number of CPU cores that this process may use at a time: its control group may have a quota."""
     most = float(cores() or 1)
-    with suppress(OSError, ValueError):
-        quota, period = (GROUP / "cpu.max").read_text(encoding="ascii").split()
-        return most if quota == "max" else min(most, int(quota) / int(period))
-    with suppress(OSError, ValueError, ZeroDivisionError):
-        quota_us, period_us = (int((GROUP / f"cpu/cpu.cfs_{name}_us").read_text()) for name in ("quota", "period"))
-        return min(most, quota_us / period_us) if quota_us > 0 else most
+    for names in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):  # versions 2 and 1
+        with suppress(ValueError):  # no such file, or no quota: "max"
+            quota, period = (int(number) for name in names for line in lines(GROUP / name) for number in line.split())
+            return min(most, quota / period) if quota > 0 else most
     return most
-
-
-def system() -> str:
-    """Return the operating system and architecture, such as ``Linux x86_64``."""
-    return f"{platform.system()} {platform.machine()}"
 
 
 def boot() -> str:
@@ -70,33 +88,9 @@ def compiler() -> str | None:
     return shutil.which(os.environ.get("CXX", usual))
 
 
-def c_compiler() -> str | None:
-    """Return the path of the C compiler that Triton runs, or None where there is none."""
-    names = [os.environ["CC"]] if "CC" in os.environ else ["gcc", "clang"]
-    return next(filter(None, map(shutil.which, names)), None)
-
-
-def python_headers() -> Path | None:
-    """Return the folder with ``Python.h``, which compiled kernels include, or None where it is missing."""
-    folders = [Path(sysconfig.get_path("include")), Path(sysconfig.get_path("stdlib")).parent.parent / "Headers"]
-    return next((folder for folder in folders if (folder / "Python.h").exists()), None)  # the second one is of macOS
-
-
-def sees_all_processes() -> bool:
-    """Return whether this process may see those of the whole machine. On Linux, a container hides others."""
-    if platform.system() != "Linux":
-        return True
-    with suppress(OSError):  # the PID namespace of the host has a fixed number
-        return str(Path("/proc/self/ns/pid").readlink()) == "pid:[4026531836]"
-    return False
-
-
 def version(package: str) -> str | None:
     """Return the version of a package, or None if it is not installed."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    return attempt(lambda: importlib.metadata.version(package))
 
 
 def lines(path: Path) -> list[str]:
@@ -121,13 +115,10 @@ def commit() -> str | None:
 
     The hash ends in "-dirty" if the tree has changes other than records.
     """
-    top = _git("rev-parse", "--show-toplevel")  # with slashes, on Windows too
+    git = ("git", "-C", str(ROOT))
+    top = output(*git, "rev-parse", "--show-toplevel")  # with slashes, on Windows too
     if top is None or Path(top) != ROOT:
         return None
-    head = _git("rev-parse", "--short=12", "HEAD")
-    changes = _git("status", "--porcelain", "--", ":!bench/results")
+    head = output(*git, "rev-parse", "--short=12", "HEAD")
+    changes = output(*git, "status", "--porcelain", "--", ":!bench/results")
     return f"{head}-dirty" if head and changes else head
-
-
-def _git(*arguments: str) -> str | None:
-    return output("git", "-C", str(ROOT), *arguments)

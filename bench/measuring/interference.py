@@ -1,17 +1,16 @@
 """Detect what disturbs a round while it is timed. Imports no torch.
 
-`RoundWatch` asks several watches after each round, and counts what they saw. `CpuWatch` sees other programs: it
-compares the kernel's CPU times with those of this process, since the rest went to other programs, or to other virtual
-machines. It cannot see sharing of a physical core or a cache. Without CPU times, no round counts as disturbed.
-`bench.measuring.sensors` has the watch of a device, whose throttle reasons are named here.
+`RoundWatch` compares the kernel's CPU times with those of this process after each round, since the rest went to other
+programs, or to other virtual machines. It cannot see sharing of a physical core or a cache. It also asks the watch of
+the device, `bench.measuring.sensors.DeviceWatch`, whose throttle reasons are named here.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import psutil
@@ -19,15 +18,14 @@ import psutil
 from bench.machine import cores
 from bench.records.record import Telemetry
 
-SHARE = 0.05
-"""Threshold: the share of one core that others used during a round. A variant that waits for all its threads loses the
-same share."""
+if TYPE_CHECKING:
+    from bench.measuring.sensors import DeviceWatch  # imports torch
 
-LEAST_S = 0.03
-"""Minimum CPU time of others. CPU times tick every 10 ms on each core, so that two idle cores show up to 20 ms."""
+SHARE = 0.05  # of one core, used by others during a round: a variant that waits for all its threads loses the same
+LEAST_S = 0.03  # CPU time of others: times tick every 10 ms on each core, so that two idle cores show up to 20 ms
 
-PROGRAMS = "other programs"
-"""The name of their disturbance among the throttle reasons of a `Telemetry`."""
+DEVICE, PROGRAMS = "the device slowed itself down", "other programs"
+"""What may disturb a round."""
 
 SLOWDOWNS = {
     "hardware slowdown": 0x08,
@@ -41,40 +39,7 @@ repeated."""
 LIMITS = {"application clocks": 0x02, "power cap": 0x04, "synchronised boost": 0x10, "display clocks": 0x100}
 """Limits of the device and its settings. They are recorded, and no round is repeated for them."""
 
-IDLE = ("idle", "iowait", "guest", "guest_nice")
-"""CPU-time fields that are idle time or part of another field."""
-
-
-class Watch(Protocol):
-    """Sees one kind of disturbance."""
-
-    def is_disturbed(self) -> bool:
-        """Return whether there was one since the last call. Call it once per round."""
-
-    def telemetry(self) -> Telemetry:
-        """Return what was read and found, without the numbers of rounds."""
-
-
-class RoundWatch:
-    """Asks all watches after each round, and counts the rounds that any of them saw disturbed."""
-
-    def __init__(self, watches: Sequence[Watch]) -> None:
-        self._watches = watches
-        self._disturbed = 0
-
-    def is_disturbed(self) -> bool:
-        """Return whether anything disturbed the device since the last call. Call it once per round."""
-        found = [watch.is_disturbed() for watch in self._watches]  # each compares with its last look
-        self._disturbed += any(found)
-        return any(found)
-
-    def telemetry(self, kept: int) -> Telemetry:
-        """Return all readings and reasons, and the counts of disturbed rounds, of which `kept` were not repeated."""
-        first, *others = (watch.telemetry() for watch in self._watches)
-        reasons = {reason: count for each in (first, *others) for reason, count in each.throttle_reasons.items()}
-        return msgspec.structs.replace(
-            first, throttle_reasons=reasons, repeated_rounds=self._disturbed - kept, throttled_rounds=kept
-        )
+IDLE = ("idle", "iowait", "guest", "guest_nice")  # CPU-time fields that are idle time or part of another field
 
 
 class CpuReading(NamedTuple):
@@ -85,26 +50,38 @@ class CpuReading(NamedTuple):
     own: float
 
 
-class CpuWatch:
-    """Checks after each round whether other programs used the cores that the threads of this process need."""
+class RoundWatch:
+    """Tells after each round whether other programs used the cores that `threads` need, or the device was throttled."""
 
-    def __init__(self, threads: int, read: Callable[[], CpuReading] | None = None) -> None:
-        self._read = read or look
+    def __init__(self, threads: int, device: DeviceWatch | None = None) -> None:
+        self._device = device
         self._spare = max(0, (cores() or 1) - threads)  # cores that others may use
-        self._before = self._read()
-        self._disturbed = 0
+        self._before = look()
+        self._seen: Counter[str] = Counter()
 
-    def is_disturbed(self) -> bool:
-        """See `Watch.is_disturbed`."""
-        before, self._before = self._before, self._read()
+    def disturbance(self) -> str | None:
+        """Return what disturbed the time since the last call, or None. Call it once per round."""
+        before, self._before = self._before, look()
         passed, busy, own = (now - then for now, then in zip(self._before, before, strict=True))
-        is_disturbed = busy - own - self._spare * passed > max(SHARE * passed, LEAST_S)
-        self._disturbed += is_disturbed
-        return is_disturbed
+        found = None
+        if busy - own - self._spare * passed > max(SHARE * passed, LEAST_S):
+            found = PROGRAMS
+        if self._device and self._device.is_throttled():
+            found = DEVICE
+        if found:
+            self._seen[found] += 1
+        return found
 
-    def telemetry(self) -> Telemetry:
-        """See `Watch.telemetry`."""
-        return Telemetry(throttle_reasons={PROGRAMS: self._disturbed} if self._disturbed else {})
+    def telemetry(self, kept: int) -> Telemetry:
+        """Return all readings and reasons, and the counts of disturbed rounds, of which `kept` were not repeated."""
+        found = self._device.telemetry() if self._device else Telemetry()
+        programs = {PROGRAMS: self._seen[PROGRAMS]} if self._seen[PROGRAMS] else {}
+        return msgspec.structs.replace(
+            found,
+            throttle_reasons=found.throttle_reasons | programs,
+            repeated_rounds=self._seen.total() - kept,
+            throttled_rounds=kept,
+        )
 
 
 def look() -> CpuReading:

@@ -6,26 +6,17 @@ It refuses a busy device, an unreadable checkpoint, and a GPU that this build of
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
 
-from bench import machine
 from bench.errors import AtlasError, attempt
-from bench.measuring.environment import choose_device, describe
+from bench.measuring.environment import build, choose_device, describe
 from bench.measuring.sensors import Sensors
 from bench.plans.messages import Machine, Preflight
 
 NVIDIA_DRIVERS = {11: 450, 12: 525, 13: 580}
 """The oldest branch of NVIDIA's driver that runs a major version of CUDA."""
-
-AMD_MEMORY_BYTES = 4 * 2**30
-"""AMD GPUs with more memory than this are those that ROCm serves. Graphics within a processor reserve less."""
-
-HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
-"""Environment variables that hide every GPU if they are empty or -1."""
 
 
 def preflight(request: Preflight) -> Machine:
@@ -34,10 +25,10 @@ def preflight(request: Preflight) -> Machine:
     Raises `AtlasError` for a missing or busy device, for a GPU that torch cannot use unless the CPU is asked for, and
     for an unreadable checkpoint.
     """
-    if request.device != "cpu":
+    if request.device != "cpu" and torch.accelerator.current_accelerator(check_available=True) is None:
         refuse_unused_gpu()
     device = choose_device(request.device)
-    if not request.allow_busy:
+    if device.type != "cpu" and not request.allow_busy:
         _refuse_busy_device(device)
     if request.recipes:
         from bench.measuring.build import architecture  # noqa: PLC0415 - takes seconds
@@ -48,8 +39,7 @@ def preflight(request: Preflight) -> Machine:
 
 
 def _refuse_busy_device(device: torch.device) -> None:
-    pids = () if device.type == "cpu" else Sensors(device).other_processes()
-    if pids:
+    if pids := Sensors(device).other_processes():
         who = f"process {pids[0]} is" if len(pids) == 1 else f"processes {', '.join(map(str, pids))} are"
         raise AtlasError(
             f"{who} computing on this {device.type} device, which would distort every latency",
@@ -59,81 +49,37 @@ def _refuse_busy_device(device: torch.device) -> None:
         )
 
 
-# ── GPUs that torch cannot use ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def refuse_unused_gpu(root: Path = Path("/")) -> None:
-    """Raise `AtlasError` if the machine clearly has a GPU and torch finds none: it would measure the CPU, unasked.
+    """Raise `AtlasError` if the machine has an NVIDIA GPU that the user doesn't hide: torch would measure the CPU.
 
-    Nothing is refused where the user hides the GPUs. `root` is the folder that holds ``dev``, ``proc`` and ``sys``.
+    `root` is the folder that holds ``dev``.
     """
-    if torch.accelerator.current_accelerator(check_available=True) is not None:
-        return
-    if any(os.environ.get(name) in ("", "-1") for name in HIDING):
-        return
-    for what, remedy in _unused_gpus(root):
+    driver = attempt(_nvidia_driver)
+    is_there = driver is not None or any(root.glob("dev/nvidia[0-9]*"))
+    if is_there and os.environ.get("CUDA_VISIBLE_DEVICES") not in ("", "-1"):
+        built = f"built for {build() or 'CPUs only'}"
         raise AtlasError(
-            f"torch {torch.__version__} ({_build()}) finds no GPU, but this machine has {what}",
+            f"torch {torch.__version__} ({built}) finds no GPU, but this machine has an NVIDIA GPU"
+            + (f" with driver {driver}" if driver else ""),
             where="--device",
-            remedy=f"{remedy} (https://pytorch.org/get-started/locally/); or measure the CPU instead: --device cpu",
+            remedy=f"{_remedy(driver)} (https://pytorch.org/get-started/locally/); "
+            "or measure the CPU instead: --device cpu",
         )
 
 
-def _build() -> str:
-    builds = {"CUDA": torch.version.cuda, "ROCm": torch.version.hip, "XPU": torch.version.xpu}
-    return next((f"built for {name} {version}" for name, version in builds.items() if version), "built for CPUs only")
-
-
-def _unused_gpus(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the GPU of each vendor and its driver, and what lets torch use it."""
-    if driver := _nvidia_driver(root):
-        yield f"an NVIDIA GPU with driver {driver}", _nvidia_remedy(driver)
-    if (root / "dev/kfd").exists() and any(map(_is_large, root.glob("sys/class/drm/card*/device/mem_info_vram_total"))):
-        version = " ".join(machine.lines(root / "sys/module/amdgpu/version")) or "amdgpu of the kernel"
-        install = (
-            "give this user access to /dev/kfd (groups render and video)" if torch.version.hip else _install("ROCm")
-        )
-        yield f"an AMD GPU with driver {version}", install
-    for vendor in sorted(root.glob("sys/class/drm/renderD*/device/vendor")):
-        bus = vendor.parent.resolve().name.split(":")[1:2]
-        # Graphics within an Intel processor are always on bus 0, and the default build of torch never used them.
-        if machine.lines(vendor) == ["0x8086"] and bus not in ([], ["00"]):
-            driver = (vendor.parent / "driver").resolve().name
-            install = "install Intel's compute runtime (Level Zero)" if torch.version.xpu else _install("XPU")
-            yield f"an Intel GPU with driver {driver}", install
-
-
-def _nvidia_driver(root: Path) -> str | None:
-    """Return the version of the driver of an NVIDIA GPU, or None. A container sees /proc of the host without its GPU,
-    and WSL has only NVML."""
-    kernel = re.search(r"Module.*?\s(\d+(?:\.\d+)+)", " ".join(machine.lines(root / "proc/driver/nvidia/version")))
-    if kernel and any(root.glob("dev/nvidia[0-9]*")):
-        return kernel[1]
-    return attempt(_nvml_driver)
-
-
-def _nvml_driver() -> str | None:
+def _nvidia_driver() -> str | None:
     import pynvml  # noqa: PLC0415 - optional
 
     pynvml.nvmlInit()
-    try:
-        return str(pynvml.nvmlSystemGetDriverVersion()) if pynvml.nvmlDeviceGetCount() else None
-    finally:
-        pynvml.nvmlShutdown()
+    return str(pynvml.nvmlSystemGetDriverVersion()) if pynvml.nvmlDeviceGetCount() else None
 
 
-def _nvidia_remedy(driver: str) -> str:
+def _remedy(driver: str | None) -> str:
     if torch.version.cuda is None:
-        return _install("CUDA")
+        return "install the build of torch for CUDA"
+    if driver is None:
+        return "after a driver update, reboot; in a container, use driver libraries of the host's version"
     oldest = NVIDIA_DRIVERS.get(int(torch.version.cuda.partition(".")[0]), 0)
     if int(driver.partition(".")[0]) < oldest:
-        return f"CUDA {torch.version.cuda} needs driver {oldest} or newer: update it, or {_install('an older CUDA')}"
-    return f"find out with nvidia-smi why it does not answer, or {_install('another CUDA')}"
-
-
-def _install(platform: str) -> str:
-    return f"install the build of torch for {platform}"
-
-
-def _is_large(vram: Path) -> bool:
-    return int("".join(machine.lines(vram)) or 0) > AMD_MEMORY_BYTES
+        return f"CUDA {torch.version.cuda} needs driver {oldest} or newer: update it, or use an older torch"
+    return "find out with nvidia-smi why it does not answer, or install the build of torch for another CUDA"

@@ -36,7 +36,6 @@ class Subject:
     warmup_ms: list[float] = field(default_factory=list)
     rounds_ms: list[tuple[float, ...]] = field(default_factory=list)
     lead_ms: list[tuple[float, ...]] = field(default_factory=list)  # of the unsampled calls before each block
-    faults: int = 0
     next_batch: int = 0
 
     @property
@@ -52,7 +51,6 @@ class Subject:
         """Discard all rounds, so that the subject can be sampled again."""
         self.rounds_ms.clear()
         self.lead_ms.clear()
-        self.faults = 0
 
     def medians_ms(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """Return the median latency of each round, of shape (rounds,)."""
@@ -102,12 +100,11 @@ def sample(
     *,
     rng: random.Random,
     clock: Clock = time.perf_counter_ns,
-    faults: Callable[[], int] = lambda: 0,
     disturbance: Callable[[], str | None] = lambda: None,
 ) -> Iterator[Round]:
     """Sample rounds until a stop condition, yielding after each. `subjects`: eager and a variant, one alone, or more.
 
-    `faults` returns a running count of page faults. `disturbance` is called after each round and says what disturbed
+    `disturbance` is called after each round and says what disturbed
     it; such a round is repeated within the limits `max_repeats` and `max_s`, and beyond them kept and counted.
     """
     blocks = {id(subject): _block_length(subject, sampling) for subject in subjects}
@@ -115,13 +112,10 @@ def sample(
     start, repeats, number, reason = clock(), 0, 0, None
     disturbed = Counter[str]()
     while reason is None:
-        round_faults = {}
         for subject in rng.sample(subjects, len(subjects)):
             subject.next_batch -= leads  # so that blocks, not the calls before them, go through all batches
             subject.lead_ms.append(timed(subject, leads, clock))
-            before = faults()
             subject.rounds_ms.append(timed(subject, blocks[id(subject)], clock))
-            round_faults[id(subject)] = faults() - before
         seconds = (clock() - start) / 1e9
         if found := disturbance():
             if repeats < sampling.max_repeats and seconds < sampling.max_s:
@@ -130,8 +124,6 @@ def sample(
                     del subject.rounds_ms[-1], subject.lead_ms[-1]
                 continue
             disturbed[found] += 1
-        for subject in subjects:
-            subject.faults += round_faults[id(subject)]
         number += 1
         reason = _stop_reason(subjects, sampling, number, seconds)
         yield Round(number, reason, dict(disturbed))

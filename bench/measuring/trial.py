@@ -9,7 +9,6 @@ import gc
 import math
 import random
 import time
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,14 +20,13 @@ import torch
 from bench.measuring import accuracy, graphs
 from bench.measuring.diagnostics import compared, examined, samples_of, told
 from bench.measuring.doctor import NO_COMPILER
-from bench.measuring.environment import load_average, minor_faults
-from bench.measuring.interference import CpuWatch
+from bench.measuring.interference import DEVICE, RoundWatch
 from bench.measuring.pair import Pair, gradient_mode
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
 from bench.measuring.variants import VARIANTS
 from bench.plans.messages import BUILDING, CellOutcome, Job, Phase, Send, is_out_of_memory
-from bench.records.record import Accuracy, Compilation, Measurement, Samples, Status, Telemetry
+from bench.records.record import Accuracy, Compilation, Measurement, Samples, Status
 from bench.statistics.intervals import median_interval
 
 UNSTABLE = 0.15
@@ -45,9 +43,6 @@ NO_COMPILER_WORDS = (
 
 REPORT_EVERY_S = 1.0
 """Time between reports of progress while sampling. Each wakes the parent."""
-
-DEVICE, PROGRAMS = "the device slowed itself down", "other programs"
-"""What may disturb a round."""
 
 OUTPUTS = "outputs.pt"
 """The file in the folder of a job in which eager leaves its outputs for a variant that runs in another process."""
@@ -187,54 +182,23 @@ def sampled(pair: Pair, subjects: tuple[Subject, ...], send: Send) -> tuple[Meas
 
     An accelerator waits for the thread that launches its kernels, so the CPU is watched as well.
     """
-    on_cpu = pair.device.type == "cpu"
     expected = expected_rounds(subjects, pair.job.sampling)
     gc.collect()
     gc.freeze()  # collections within a call need not traverse the objects that exist by now
-    device = DeviceWatch(pair.sensors) if pair.sensors else None
-    programs = CpuWatch(torch.get_num_threads() if on_cpu else 1)
-    seen: Counter[str] = Counter()
-
-    def disturbance() -> str | None:
-        watches = {DEVICE: device, PROGRAMS: programs}
-        found = [name for name, watch in watches.items() if watch and watch.is_disturbed()]  # each since its last look
-        seen.update(found[:1])
-        return next(iter(found), None)
-
-    before, last, reported = load_average(), Round(0), -math.inf
-    for last in sample(
-        subjects,
-        pair.job.sampling,
-        rng=random.Random(),
-        faults=minor_faults if on_cpu else lambda: 0,
-        disturbance=disturbance,
-    ):
+    watch = RoundWatch(1, DeviceWatch(pair.sensors)) if pair.sensors else RoundWatch(torch.get_num_threads())
+    last, reported = Round(0), -math.inf
+    for last in sample(subjects, pair.job.sampling, rng=random.Random(), disturbance=watch.disturbance):
         if time.monotonic() - reported >= REPORT_EVERY_S:
             reported = time.monotonic()
             send(Phase(name="measuring", done=last.number, of=max(expected, last.number)))
-    after = load_average()
     pair.find_other_processes()
     samples = [samples_of(subject) for subject in subjects]
-    if on_cpu:
-        faults = [round(subject.faults / subject.samples, 1) for subject in subjects]
-        samples = [
-            msgspec.structs.replace(each, minor_faults_per_call=count)
-            for each, count in zip(samples, faults, strict=True)
-        ]
-    telemetry = device.telemetry() if device else Telemetry()
-    by_programs = {PROGRAMS: seen[PROGRAMS]} if seen[PROGRAMS] else {}
     measurement = Measurement(
         eager=samples[0],
         compiled=samples[1] if len(samples) > 1 else None,
         warmup_calls=sum(len(subject.warmup_ms) for subject in subjects),
         stop_reason=last.stop_reason,
-        load_average=None if before is None or after is None else (before, after),
-        telemetry=msgspec.structs.replace(
-            telemetry,
-            throttle_reasons=dict(telemetry.throttle_reasons) | by_programs,
-            repeated_rounds=seen.total() - sum(last.disturbed.values()),
-            throttled_rounds=sum(last.disturbed.values()),
-        ),
+        telemetry=watch.telemetry(sum(last.disturbed.values())),
     )
     return measurement, last.disturbed
 

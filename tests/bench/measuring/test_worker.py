@@ -17,8 +17,8 @@ from test_executors import NO_VECTORS, job as plain_job
 
 from bench.measuring import environment, roofline, trial, worker
 from bench.measuring.build import Loaded, load
+from bench.measuring.interference import DEVICE, PROGRAMS
 from bench.measuring.pair import Pair
-from bench.measuring.trial import DEVICE, PROGRAMS
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Measurement, Peaks, Samples, Status, Telemetry
