@@ -62,7 +62,14 @@ DOCUMENTS = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / ".github").rglob("*.yml")),
 ]
-STANDS_FOR = {"$(BUDGET)": "6m", "$PROFILE": "quick", "$TIME_BUDGET": "4h", "$OPTIONS": "", '"$@"': ""}
+STANDS_FOR = {
+    "$(BUDGET)": "6m",
+    "$PROFILE": "quick",
+    "$TIME_BUDGET": "4h",
+    "$OPTIONS": "",
+    '"$@"': "",
+    "--checkpoint`": "--checkpoint a/b`",
+}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
