@@ -2,4 +2,4 @@
 
 from bench.commands.command_line import main
 
-main()
+main(prog_name="python -m bench")

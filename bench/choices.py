@@ -1,4 +1,4 @@
-"""Match what a user typed to a member of a closed set or an existing path. Unknown names get suggestions."""
+"""Match what a user typed to a member of a closed set or a path. Unknown names get suggestions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from pathlib import Path
 
 from bench.errors import FILE_IN_THE_WAY, AtlasError
 
-MISSPELT = 4
-"""Letters without counterpart that a misspelt name has at most: two replaced ones, or a `pre` that was left out."""
-
 
 def pick(kind: str, name: str, known: Collection[str], *, remedy: str = "", where: str = "") -> str:
     """Return the member of `known` that matches `name`, ignoring case, spaces, `-` and `_`.
@@ -21,8 +18,7 @@ def pick(kind: str, name: str, known: Collection[str], *, remedy: str = "", wher
     by_form = {_form(member): member for member in known}
     if _form(name) in by_form:
         return by_form[_form(name)]
-    similar = difflib.get_close_matches(_form(name), by_form, n=3, cutoff=0.6)
-    near = [by_form[form] for form in similar if _unmatched(_form(name), form) <= MISSPELT]
+    near = [by_form[form] for form in difflib.get_close_matches(_form(name), by_form, cutoff=0.7)]
     hint = f"did you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(known)}"
     raise AtlasError(f"{kind} {name!r} is not known", where=where or f"--{kind}", remedy=f"{hint}{remedy}")
 
@@ -31,18 +27,14 @@ def _form(name: str) -> str:
     return "".join(character for character in name.lower() if character not in " -_")
 
 
-def _unmatched(one: str, other: str) -> float:
-    """Return how many letters of the two have no counterpart."""
-    return (1 - difflib.SequenceMatcher(None, one, other).ratio()) * (len(one) + len(other))
-
-
-def folder(path: Path) -> Path:
-    """Return `path`, where a folder is or can be made. Raises `AtlasError` if a file is in its place."""
-    nearest = next(each for each in (path, *path.absolute().parents) if each.exists())
+def folder(path: str | Path) -> Path:
+    """Return `path` if a folder is or can be made there. Raises `AtlasError` for a file, or for an empty path."""
+    if not str(path).strip():  # would be the current folder
+        raise AtlasError("the path is empty", where="--out", remedy="choose a folder")
+    nearest = next(each for each in (Path(path), *Path(path).absolute().parents) if each.exists())
     if not nearest.is_dir():
-        remedy = "choose a folder, or move the file"
-        raise AtlasError(FILE_IN_THE_WAY, where=str(nearest), remedy=remedy)
-    return path
+        raise AtlasError(FILE_IN_THE_WAY, where=str(nearest), remedy="choose a folder, or move the file")
+    return Path(path)
 
 
 def existing(path: Path) -> Path:
@@ -67,10 +59,3 @@ def plain_file(path: Path, most: int = MAX_BYTES) -> Path:
     if about.st_size > most:
         raise AtlasError(f"is larger than {most:,} bytes", where=str(path), remedy="split it into smaller files")
     return path
-
-
-def named(text: str) -> Path:
-    """Return the path that a user typed. Raises `ValueError` for none: it would be the current folder."""
-    if not text.strip():
-        raise ValueError("the path is empty")
-    return Path(text)

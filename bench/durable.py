@@ -7,11 +7,9 @@ and the folder is synced before the call returns: until then, a power cut may un
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Self
 
 
 def write(path: Path, content: bytes) -> Path:
@@ -25,37 +23,22 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
 
     A power cut between two renames leaves some files new and some old, each of them whole. Raises `OSError`.
     """
-    with ExitStack() as stack:
-        staged = {path: stack.enter_context(_Staged(path, content)) for path, content in contents.items()}
-        for path, file in staged.items():
-            file.name.replace(path)
-    for folder in dict.fromkeys(path.parent for path in contents):
-        sync_folder(folder)
-
-
-class _Staged:
-    """A synced temporary file beside its target, deleted at the end of the context unless it was renamed."""
-
-    def __init__(self, path: Path, content: bytes) -> None:
-        self.path, self.content = path, content
-
-    def __enter__(self) -> Self:
-        make_folder(self.path.parent)
-        descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part")
-        self.name = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(self.content)
+    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in contents}
+    try:
+        for path, part in parts.items():
+            make_folder(path.parent)
+            with part.open("wb") as file:
+                file.write(contents[path])
                 file.flush()
                 os.fsync(file.fileno())
-            self.name.chmod(0o644)
-        except BaseException:
-            self.name.unlink(missing_ok=True)
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.name.unlink(missing_ok=True)
+        for path, part in parts.items():
+            part.replace(path)
+    finally:
+        for part in parts.values():
+            with suppress(OSError):
+                part.unlink()
+    for folder in {path.parent for path in contents}:
+        sync_folder(folder)
 
 
 def make_folder(folder: Path) -> None:

@@ -11,17 +11,14 @@ T = TypeVar("T")
 
 
 class AtlasError(Exception):
-    """A mistake in the input that a user can fix.
+    """A mistake in the input that a user can fix: what is wrong, where (``file:line`` or an option), and the remedy.
 
-    `what` says what is wrong, `where` names the place (``file``, ``file:line``, or a field in it), and `remedy` says
-    what to do next. Command lines print all three without a traceback and exit with status 2.
+    Command lines print all three without a traceback and exit with status 2.
     """
 
     def __init__(self, what: str, where: str = "", remedy: str = "") -> None:
         super().__init__(what, where, remedy)  # the arguments that unpickling passes
-        self.what = what
-        self.where = where
-        self.remedy = remedy
+        self.what, self.where, self.remedy = what, where, remedy
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
@@ -34,35 +31,29 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
-def unusable(error: OSError, where: str = "") -> AtlasError:
+FILE_IN_THE_WAY = "is a file, but a folder is needed here"
+
+
+def unusable(
+    error: OSError,
+    where: str = "",
+    what: str = "cannot be read or written",
+    remedy: str = "free up disk space, grant access, or choose a different path",
+) -> AtlasError:
     """Return an error for a failed read or write. `where` overrides the file name in `error`."""
-    if in_the_way := _in_the_way(error):
-        return AtlasError(
-            in_the_way, where=where or str(error.filename or ""), remedy="choose a different path, or move it"
-        )
-    return AtlasError(
-        f"cannot be read or written: {error.strerror or error}",
-        where=where or str(error.filename or ""),
-        remedy="free up disk space, grant access, or choose a different path",
-    )
+    where = where or str(error.filename or "")
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return AtlasError(FILE_IN_THE_WAY, where, "choose a different path, or move the file")
+    if isinstance(error, IsADirectoryError):
+        return AtlasError("is a folder, but a file is needed here", where, "choose a different path")
+    return AtlasError(f"{what}: {error.strerror or error}", where, remedy)
 
 
 def unwritable(
     path: object, error: OSError, remedy: str = "free up disk space, or choose a different path with --out"
 ) -> AtlasError:
     """Return an error for a failed write to `path`."""
-    if in_the_way := _in_the_way(error):
-        return AtlasError(in_the_way, where=str(path), remedy="choose a different path with --out, or move it")
-    return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
-
-
-FILE_IN_THE_WAY = "is a file, but a folder is needed here"
-
-
-def _in_the_way(error: OSError) -> str:
-    if isinstance(error, FileExistsError | NotADirectoryError):
-        return FILE_IN_THE_WAY
-    return "is a folder, but a file is needed here" if isinstance(error, IsADirectoryError) else ""
+    return unusable(error, str(path), "cannot be written", remedy)
 
 
 def attempt(question: Callable[[], T]) -> T | None:
@@ -74,15 +65,12 @@ def attempt(question: Callable[[], T]) -> T | None:
 
 @dataclass(frozen=True)
 class Complaint:
-    """Something that would distort a measurement: the check, what it found, and the remedy.
-
-    What keeps models from being compiled, and distorts nothing, has `distorts` False.
-    """
+    """Something that would distort a measurement: the check, what it found, and the remedy."""
 
     check: str
     what: str
     remedy: str
-    distorts: bool = True
+    distorts: bool = True  # False if it only keeps models from being compiled
 
     def __str__(self) -> str:
         return f"{self.check}: {self.what}\n  remedy: {self.remedy}"

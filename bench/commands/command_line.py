@@ -1,82 +1,63 @@
-"""The command line of `python -m bench`: parses the arguments, runs the command, prints errors.
+"""The command line of `python -m bench`: runs a command and prints errors. Only worker processes import torch.
 
-Takes the arguments; exits with the command's status. Only worker processes import torch.
-
-    python -m bench --help
+python -m bench --help
 """
 
 from __future__ import annotations
 
-import argparse
-import difflib
-import re
 import sys
-from collections.abc import Sequence
-from typing import Any, NoReturn
 
-from bench.commands import (
-    BAD_INPUT,
-    INTERRUPTED,
-    OK,
-    compare,
-    doctor,
-    examples,
-    exchange,
-    install,
-    listing,
-    run,
-    selfcheck,
+import click
+
+from bench.commands import BAD_INPUT, INTERRUPTED, compare, doctor, examples, exchange, install, run
+from bench.errors import AtlasError, counted, unusable
+from bench.measuring.variants import VARIANTS
+from bench.plans.models import MODELS
+from bench.plans.profiles import PRECISIONS, PROFILES
+
+
+class _Commands(click.Group):
+    """A command group that reports errors with their place and remedy, without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of our output has closed it; Click handles that
+            raise
+        except (AtlasError, OSError) as error:
+            shown = unusable(error) if isinstance(error, OSError) else error
+            click.echo(f"error: {shown}", err=True)
+            sys.exit(BAD_INPUT)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+
+
+@click.command("list")
+def list_command() -> None:
+    """List models, profiles, variants and data types."""
+    click.echo("Models (--model)")
+    for spec in MODELS:
+        size = "×".join(map(str, spec.input_size))
+        click.echo(f"  {spec.label:<17}{spec.parameters / 1e6:>7.1f} M  {size:>9}  {spec.task:<21} {spec.checkpoint}")
+    click.echo("Any other checkpoint: --checkpoint ID_OR_DIR --task TASK\n\nProfiles (--profile)")
+    for profile in PROFILES.values():
+        sizes = ", ".join(map(str, profile.batch_sizes))
+        cells = len(profile.models) * len(profile.batch_sizes) * len(profile.variants) * len(profile.dtypes)
+        on_cpu = f" ({profile.cpu_processes} on a CPU)" if profile.cpu_processes else ""
+        click.echo(f"  {profile.name:<12} {profile.summary}")
+        click.echo(f"  {'':<12} batch size {sizes}; {', '.join(profile.variants)}; {', '.join(profile.dtypes)}")
+        click.echo(f"  {'':<12} {counted(cells, 'case')}, processes per case: {profile.processes}{on_cpu}")
+    click.echo(f"\nVariants (--variant)\n  {', '.join(VARIANTS)}")
+    click.echo(f"\nData types (--dtype)\n  {', '.join(PRECISIONS)}")
+    click.echo("  autocast: weights and inputs stay in float32; TF32: in all products, on an NVIDIA GPU")
+
+
+main = _Commands(
+    help="Measure vision models, eager against torch.compile, and keep the records.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
+    commands=(
+        *(install.install_command, list_command, run.run_command, compare.compare_command, doctor.doctor_command),
+        *(doctor.selfcheck_command, exchange.check_command, exchange.import_command, exchange.export_command),
+        examples.examples_command,
+    ),
 )
-from bench.errors import AtlasError
-
-COMMANDS = (install, run, compare, listing, exchange, selfcheck, examples, doctor)
-"""The modules with commands, in the order of `--help`."""
-
-
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command and exit with its status. A mistake in the input prints one message and exits with status 2."""
-    options = parser().parse_args(arguments)
-    options.arguments = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        sys.exit(options.command(options))
-    except AtlasError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
-        sys.stderr.close()
-        sys.exit(OK)
-
-
-class _Parser(argparse.ArgumentParser):
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._negative_number_matcher = re.compile(r"-\d")  # of -5m too, the value of an option says what is wrong
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuse what is not known here, where the names of the command's options are."""
-        namespace, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            near = difflib.get_close_matches(unknown[0], self._option_string_actions, n=1, cutoff=0.7)
-            hint = f"did you mean {near[0]}? " if near else ""
-            self.exit(
-                BAD_INPUT, f"error: unrecognized arguments: {' '.join(unknown)}\n  remedy: {hint}{self.prog} --help\n"
-            )
-        return namespace, unknown
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"error: {message}\n  remedy: {self.prog} --help\n")
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
-    top = _Parser(
-        prog="python -m bench",
-        description="Measure vision models, eager against torch.compile, and keep the records.",
-        allow_abbrev=False,
-    )
-    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
-    for module in COMMANDS:
-        module.add(commands)
-    return top

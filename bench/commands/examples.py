@@ -5,7 +5,6 @@ python -m bench examples
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -16,10 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 
 from bench import machine
-from bench.commands import OK, Commands, display_path
+from bench.commands import display_path
 from bench.errors import AtlasError
 from bench.records import document
 from bench.records.examples import EXAMPLES, SCHEMA, Capture
@@ -27,13 +27,9 @@ from bench.records.examples import EXAMPLES, SCHEMA, Capture
 PROGRAMS = machine.ROOT / "docs" / "examples"
 
 
-def add(commands: Commands) -> None:
-    """Add the command."""
-    examples = commands.add_parser("examples", help="capture the output of docs/examples", allow_abbrev=False)
-    examples.set_defaults(command=_examples)
-
-
-def _examples(_options: argparse.Namespace) -> int:
+@click.command("examples")
+def examples_command() -> None:
+    """Capture the output of docs/examples."""
     document.check_writable(EXAMPLES)
     programs = sorted(PROGRAMS.glob("*.py"))
     captured = {
@@ -44,13 +40,13 @@ def _examples(_options: argparse.Namespace) -> int:
         "sources": {program.stem: program.read_text("utf-8") for program in programs},
         **{program.stem: output_of(program) for program in programs},
     }
-    print(f"Output: {display_path(document.write(msgspec.convert(captured, Capture), EXAMPLES / 'output.json'))}")
-    return OK
+    path = document.write(msgspec.convert(captured, Capture), EXAMPLES / "output.json")
+    click.echo(f"Output: {display_path(path)}")
 
 
 def output_of(program: Path) -> dict[str, Any]:
-    """Run a program with an empty compile cache, and return the JSON on its last line."""
-    print(f"{program.name} …", flush=True)
+    """Run a program with an empty compile cache, and return the JSON on its last line. Raises `AtlasError`."""
+    click.echo(f"{program.name} …")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
         variables = os.environ | {"TORCHINDUCTOR_CACHE_DIR": cache}
         command = [sys.executable, str(program)]

@@ -5,27 +5,22 @@ python -m bench run --profile quick
 
 from __future__ import annotations
 
-import argparse
+import sys
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, get_args
 
-from bench.choices import folder, named, pick
-from bench.commands import (
-    INTERRUPTED,
-    MEASURED,
-    NOTHING_MEASURED,
-    OK,
-    Commands,
-    display_path,
-    doctor,
-    resume_command,
-)
-from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
+import click
+
+from bench.choices import folder
+from bench.commands import INTERRUPTED, MEASURED, NOTHING_MEASURED, OK, OneOf, display_path, doctor
+from bench.commands.selection import model_named, prepared, profile_of, recipes_of, seconds_of, shard_of, variant_named
 from bench.errors import AtlasError, counted
+from bench.plans.messages import Weights
 from bench.plans.profiles import PRECISIONS, PROFILES
-from bench.records.record import COMPILE_MODES, DEVICES, Task
+from bench.records.record import DEVICES, Task
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,156 +30,115 @@ if TYPE_CHECKING:
     from bench.records.record import Record
     from bench.running.ray_executor import RayCluster
 
-EXECUTORS = ("local", "ray")
+
+class _Several(click.Command):
+    """A command whose repeatable options take several values each: --batch-size 1 4 16."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        several = {each.opts[0] for each in self.params if isinstance(each, click.Option) and each.multiple}
+        words: list[str] = []
+        option = ""
+        for word in args:
+            if word.startswith("-"):
+                option = word
+            elif option in several and words[-1] != option:
+                words.append(option)
+            words.append(word)
+        return super().parse_args(ctx, words)
 
 
-def add(commands: Commands) -> None:
-    """Add the command and its options."""
-    run = commands.add_parser(
-        "run",
-        help="measure the benchmark cases of a profile",
-        description="Measure the benchmark cases of a profile: each is one model on one device with one data type, "
-        "batch size and variant. To resume an interrupted run, run the same command again.",
-        epilog="Options that you omit take their values from the profile: see `python -m bench list`. Some options "
-        "take several values: --batch-size 1 4 16.",
-        allow_abbrev=False,
-    )
-    what = run.add_argument_group("what to measure")
-    what.add_argument("--profile", metavar="NAME", help=f"{', '.join(PROFILES)} (default: quick)")
-    what.add_argument("--model", nargs="+", action="extend", metavar="NAME", help="labels from `python -m bench list`")
-    what.add_argument(
-        "--checkpoint", metavar="ID_OR_DIR", help="any other checkpoint: a Hugging Face Hub ID or a local folder"
-    )
-    what.add_argument(
-        "--name", metavar="NAME", help="the name for a local checkpoint (default: the name of its folder)"
-    )
-    what.add_argument("--task", metavar="TASK", help=f"task of the checkpoint: {', '.join(get_args(Task))}")
-    what.add_argument(
-        "--weights",
-        metavar="KIND",
-        help="random (default for models of the list) or pretrained (default for a checkpoint)",
-    )
-    what.add_argument("--shrunken", action="store_true", help="one-layer models at 64×64, to try out the harness")
-    how = run.add_argument_group("how")
-    how.add_argument("--batch-size", nargs="+", action="extend", metavar="N", help="images per call")
-    how.add_argument(
-        "--variant",
-        nargs="+",
-        action="extend",
-        metavar="NAME",
-        help=f"how to run the model: {', '.join(COMPILE_MODES)}, or any other that `python -m bench list` names",
-    )
-    how.add_argument("--dtype", nargs="+", action="extend", metavar="TYPE", help=", ".join(PRECISIONS))
-    how.add_argument(
-        "--malloc", metavar="CHOICE", help="what to do with freed memory: keep, or default (glibc's settings)"
-    )
-    how.add_argument("--device", metavar="TYPE", help=f"{', '.join(DEVICES)} (default: the best one available)")
-    how.add_argument("--allow-busy", action="store_true", help="measure even if other processes use the device")
-    how.add_argument("--processes", metavar="N", help="number of fresh processes for each case")
-    how.add_argument(
-        "--time-budget",
-        metavar="TIME",
-        help="90s, 9m, 1h30m: no process starts that is expected to end later; one that has started may overrun by up "
-        "to half the budget",
-    )
-    many = run.add_argument_group("on many machines")
-    many.add_argument(
-        "--executor", default="local", metavar="NAME", help="local (default), or ray: on the nodes of a Ray cluster"
-    )
-    many.add_argument(
-        "--accelerator-type", metavar="TYPE", help="with ray: only on nodes with this accelerator, such as H100"
-    )
-    many.add_argument(
-        "--shard", metavar="K/N", help="every Nth case, from the Kth on, such as 2/8; each shard has its own run file"
-    )
-    where = run.add_argument_group("output")
-    where.add_argument(
-        "--out", type=named, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
-    )
-    where.add_argument("--fresh", action="store_true", help="start a new run even if one can be resumed")
-    where.add_argument("--retry-failed", action="store_true", help="measure the run's failed cases again")
-    where.add_argument("--dry-run", action="store_true", help="show what would be measured, and how long it would take")
-    run.set_defaults(command=_run)
+@click.command("run", cls=_Several)
+@click.option("--profile", type=OneOf(PROFILES), default="quick", help="See `python -m bench list`.")
+@click.option("--model", "models", type=model_named, multiple=True, metavar="NAME...")
+@click.option("--checkpoint", metavar="ID_OR_DIR", help="Any other checkpoint, of the Hugging Face Hub or in a folder.")
+@click.option("--name", metavar="NAME", help="Name of a local checkpoint. Default: the name of its folder.")
+@click.option("--task", type=OneOf(get_args(Task)), help="Task of the checkpoint.")
+@click.option("--weights", type=OneOf(get_args(Weights)), help="Default: pretrained for a checkpoint, else random.")
+@click.option("--shrunken", is_flag=True, help="One-layer models at 64×64, to try out the harness.")
+@click.option("--batch-size", "batch_sizes", type=click.IntRange(1, 4096), multiple=True, metavar="N...")
+@click.option("--variant", "variants", type=variant_named, multiple=True, metavar="NAME...")
+@click.option("--dtype", "dtypes", type=OneOf(PRECISIONS), multiple=True)
+@click.option("--malloc", type=OneOf(("keep", "default")), help="What malloc does with freed memory.")
+@click.option("--device", type=OneOf(DEVICES), help="Default: the best one available.")
+@click.option("--allow-busy", is_flag=True, help="Measure even if other processes use the device.")
+@click.option("--processes", type=click.IntRange(1, 100), metavar="N", help="Fresh processes for each case.")
+@click.option("--time-budget", type=seconds_of, metavar="TIME", help="When to start no more: 90s, 9m or 1h30m.")
+@click.option("--executor", type=OneOf(("local", "ray")), default="local", help="ray: on the nodes of a Ray cluster.")
+@click.option("--accelerator-type", metavar="TYPE", help="With ray: only on nodes with this accelerator, such as H100.")
+@click.option("--shard", type=shard_of, metavar="K/N", help="Every Nth case from the Kth on, into its own run file.")
+@click.option("--out", type=folder, default=MEASURED, metavar="DIR", help="Folder of run files.")
+@click.option("--fresh", is_flag=True, help="Start a new run even if one can be resumed.")
+@click.option("--retry-failed", is_flag=True, help="Measure the run's failed cases again.")
+@click.option("--dry-run", is_flag=True, help="Show what would be measured, and how long it would take.")
+def run_command(**given: Any) -> None:
+    """Measure the benchmark cases of a profile.
 
-
-def _run(options: argparse.Namespace) -> int:
+    Each is one model with one data type, batch size and variant. To resume an interrupted run, run the same command
+    again. Options that you omit take their values from the profile; `python -m bench list` shows all names. Some take
+    several values: --batch-size 1 4 16. No process starts that is expected to end after the time budget; one that has
+    started may overrun it by up to half.
+    """
     from rich.console import Console
 
     from bench.plans.duration import OVERRUN
-    from bench.plans.plan import fitting
     from bench.running.executors import LocalProcesses
     from bench.running.preflight import preflight
     from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table
     from bench.running.sweep import remaining, run
 
-    folder(options.out)
-    start = time.monotonic()
-    budget_s = None if options.time_budget is None else seconds_of(options.time_budget)
-    deadline = None if budget_s is None else start + budget_s
-    profile, recipes = profile_of(options), recipes_of(options)
-    device = None if options.device is None else pick("device", options.device, DEVICES)
-    cluster = _cluster(options, device)
+    start, options = time.monotonic(), SimpleNamespace(**given)
+    profile, recipes, cluster = profile_of(options), recipes_of(options), _cluster(options)
     console = Console(soft_wrap=True, highlight=False, markup=False)
-
     for local in filter(None, (recipe.local for recipe in recipes)):
         console.print(f"{local.name}: {local.identity}")
     console.print("Checking the machine …")
-    machine = cluster.preflight(recipes, profile) if cluster else preflight(LocalProcesses(), device, recipes, profile)
-    environment = machine.environment
+    ask = cluster.preflight if cluster else partial(preflight, LocalProcesses(), options.device)
+    machine = ask(recipes, profile)
     plan, run_file, pace = prepared(options, recipes, machine)
-    forgotten = run_file.forgotten(retry_failed=options.retry_failed)
-    steps = remaining(plan, run_file, run_file.records, forgotten)
-    path = display_path(run_file.path)
+    steps = remaining(plan, run_file, run_file.records, run_file.forgotten(retry_failed=options.retry_failed))
+    path, environment = display_path(run_file.path), machine.environment
     console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")
     if not steps:
-        console.print(f"Nothing to do: {path} is complete. To measure again: {resume_command(options)} --fresh")
+        console.print(f"Nothing to do: {path} is complete. To measure again, add --fresh.")
         console.print(results_table(run_file.records))
-        return OK
-    verb = f"resuming after {counted(len(run_file.records), 'record')} in" if run_file.records else "measuring into"
-    preparation_s = time.monotonic() - start
+        return
+    budget_s, preparation_s = options.time_budget, time.monotonic() - start
     left_s = None if budget_s is None else budget_s - preparation_s
+    verb = f"resuming after {counted(len(run_file.records), 'record')} in" if run_file.records else "measuring into"
     console.print(f"{estimate(steps, pace, left_s)}; {verb} {path}")
     if options.dry_run:
         for complaint in doctor.complaints():
             console.print(f"warning: {complaint}")
         console.print(estimates_table(steps, pace, left_s))
-        if left_s is not None and not fitting(steps, pace, left_s):
-            console.print(_time_is_up(steps, pace, preparation_s, 0, options))
-        return OK
+        return
 
+    grace_s = OVERRUN * (budget_s or 0.0)
+    here = partial(run, executor=LocalProcesses(), pace=pace, grace_s=grace_s, examine=doctor.complaints)
     try:
         with BarReporter(console) if console.is_terminal else PlainReporter(console) as reporter:
-            here = partial(
-                run,
-                executor=LocalProcesses(),
-                pace=pace,
-                grace_s=OVERRUN * (budget_s or 0.0),
-                examine=doctor.complaints,
-            )
             records = (cluster.run if cluster else here)(
                 plan,
                 machine,
                 run_file,
                 reporter=reporter,
-                deadline=deadline,
+                deadline=None if budget_s is None else start + budget_s,
                 retry_failed=options.retry_failed,
             )
     except KeyboardInterrupt:
-        console.print(f"Stopped. Finished records are in {path}. To continue: {resume_command(options)}")
-        return INTERRUPTED
+        console.print(f"Stopped. Finished records are in {path}. To continue, run the same command again.")
+        sys.exit(INTERRUPTED)
     _report(records, path, console)
-    if unmeasured := remaining(plan, run_file, records):
-        done = len(records) - len(run_file.records)
-        console.print(_time_is_up(unmeasured, pace, preparation_s, done, options))
-    return OK if any(record.measurement for record in records) else NOTHING_MEASURED
+    if budget_s is not None and (left := remaining(plan, run_file, records)):
+        console.print(_time_is_up(left, pace, len(records) - len(run_file.records), preparation_s))
+    sys.exit(OK if any(record.measurement for record in records) else NOTHING_MEASURED)
 
 
-def _cluster(options: argparse.Namespace, device: str | None) -> RayCluster | None:
+def _cluster(options: SimpleNamespace) -> RayCluster | None:
     """Return the cluster to measure on, or None for this machine."""
-    if pick("executor", options.executor, EXECUTORS) == "ray":
+    if options.executor == "ray":
         from bench.running.ray_executor import RayCluster
 
-        return RayCluster(device, options.accelerator_type)
+        return RayCluster(options.device, options.accelerator_type)
     if options.accelerator_type:
         remedy = "add --executor ray, or omit this option"
         raise AtlasError("only applies to a Ray cluster", where="--accelerator-type", remedy=remedy)
@@ -203,14 +157,11 @@ def _report(records: Sequence[Record], path: str, console: Console) -> None:
         console.print(f"A/A: {aa}")
 
 
-def _time_is_up(
-    left: Sequence[Step], pace: DurationEstimates, preparation_s: float, done: int, options: argparse.Namespace
-) -> str:
-    """Return what is left to do after `done` processes, and a command with time for one more."""
+def _time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int, preparation_s: float) -> str:
+    """Return what is left to do after `done` processes, and a time budget that is enough for one more."""
     from bench.plans.duration import time_budget
     from bench.plans.plan import quickest_s
     from bench.running.progress import time_is_up
 
     enough = time_budget(quickest_s(left, pace), preparation_s)
-    is_short = options.time_budget is not None and seconds_of(options.time_budget) < seconds_of(enough)
-    return f"{time_is_up(left, pace, done)} To continue: {resume_command(options, enough if is_short else None)}"
+    return f"{time_is_up(left, pace, done)} To continue, run the same command with --time-budget {enough} or more."

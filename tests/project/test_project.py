@@ -16,7 +16,6 @@ from conftest import ROOT
 from setuptools import find_namespace_packages  # type: ignore[import-untyped]
 
 from bench.commands import command_line
-from bench.commands.selection import profile_of
 from generator import cli as generator_cli
 from generator.data.load import load
 from generator.pages.downloads import bibtex
@@ -53,22 +52,21 @@ def settings() -> dict[str, Any]:
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_commands_that_are_named_exist(name: str) -> None:
     makefile = text("Makefile")
-    for command in COMMAND.findall(text(name)):
-        match shlex.split(command, comments=True):
+    for line in COMMAND.findall(text(name)):
+        match shlex.split(line, comments=True):
             case ["make", target]:
-                assert re.search(rf"(?m)^{target}:", makefile), command
+                assert re.search(rf"(?m)^{target}:", makefile), line
             case [*_, "--help"]:
                 pass
-            case ["python", "-m", "bench", "run", *arguments]:
-                profile_of(command_line.parser().parse_args(["run", *arguments]))
-            case ["python", "-m", "bench", *arguments]:
-                command_line.parser().parse_args(arguments)
+            case ["python", "-m", "bench", name_of_command, *arguments]:
+                command = command_line.main.commands[name_of_command]
+                command.make_context(name_of_command, arguments, resilient_parsing=not arguments)
             case ["python", "-m", module, *_] if module.startswith("generator."):
-                assert (ROOT / f"{module.replace('.', '/')}.py").exists(), command
+                assert (ROOT / f"{module.replace('.', '/')}.py").exists(), line
             case ["python", "-m", "generator", command_name, *arguments]:
                 generator_cli.main.commands[command_name].make_context(command_name, arguments, resilient_parsing=True)
             case _:
-                pytest.fail(command)
+                pytest.fail(line)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -205,8 +206,9 @@ def test_commands_are_commands(snippet: Snippet) -> None:
 
 def check_bench(arguments: list[str]) -> None:
     """The options exist, and their values are names that the bench knows."""
-    options = command_line.parser().parse_args(arguments)
-    if arguments[0] == "run":
+    name, *rest = arguments
+    options = SimpleNamespace(**command_line.main.commands[name].make_context(name, rest).params)
+    if name == "run":
         profile_of(options)
         assert recipes_of(options)
 

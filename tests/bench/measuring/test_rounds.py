@@ -177,21 +177,6 @@ def test_no_round_is_repeated_once_the_time_is_used_up() -> None:
     assert (rounds[-1].number, rounds[-1].disturbed, rounds[-1].stop_reason) == (3, {"programs": 3}, "time")
 
 
-def test_page_faults_are_charged_to_the_variant_that_made_them() -> None:
-    world, count = World(), 0
-
-    def eager_latency(_: int) -> float:
-        nonlocal count
-        count += 7
-        return 20.0
-
-    variants = [world.variant("eager", eager_latency), world.variant("compiled", lambda _: 20.0)]
-    spoilt = iter(["heat", None, "heat"] + [None] * 10_000)
-    run(world, variants, Sampling(), faults=lambda: count, disturbance=lambda: next(spoilt))
-    assert variants[0].faults == 7 * variants[0].samples
-    assert variants[1].faults == 0
-
-
 def test_what_the_machine_does_to_both_variants_cancels_in_the_ratio() -> None:
     """The machine slows down by half in the middle, which changes latencies but hardly their ratio."""
     world = World()

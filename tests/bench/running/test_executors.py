@@ -62,7 +62,7 @@ def test_where_workers_cannot_run_an_error_names_where_they_can(monkeypatch: pyt
 
 WITHOUT_UNIX = """
 import multiprocessing.pool, select, signal, subprocess, sys, sysconfig, tempfile
-import msgspec, numpy, psutil, rich.console, rich.progress
+import click, msgspec, numpy, psutil, rich.console, rich.progress
 sysconfig.get_config_vars()
 sys.platform = "win32"
 sys.modules |= dict.fromkeys(("fcntl", "resource", "termios"))
