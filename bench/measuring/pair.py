@@ -182,7 +182,8 @@ class Pair:
         others_gb = sum(value.nbytes for value in others) / 1e9
         reserved_gb = self._eager_reserved_gb if self.replays and is_eager else memory.reserved_gb
         allocated, reserved = (
-            None if peak_gb is None else max(0.0, peak_gb - others_gb) for peak_gb in (memory.allocated_gb, reserved_gb)
+            None if peak_gb is None else round(max(0.0, peak_gb - others_gb), 6)
+            for peak_gb in (memory.allocated_gb, reserved_gb)
         )
         return msgspec.structs.replace(
             samples or Samples(),

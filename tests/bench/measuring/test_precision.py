@@ -63,13 +63,6 @@ def test_under_autocast_weights_and_inputs_stay_in_float32_and_are_cast_in_each_
     assert not torch.is_autocast_enabled("cpu"), "it ends with the call"
 
 
-def test_a_model_of_16_bits_is_converted_as_a_whole() -> None:
-    variants = Pair(job("bfloat16"))
-    assert {each.dtype for each in variants.loaded.module.parameters()} == {torch.bfloat16}
-    seen = watched(variants, variants.eager)
-    assert ({*seen.convolutions}, seen.casts) == ({torch.bfloat16}, 0)
-
-
 def test_what_is_compiled_is_the_model_under_autocast_and_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[set[torch.dtype]] = []
     compile_ = torch.compile
