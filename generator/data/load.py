@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bench.estimates import Estimates, estimate
 from bench.records.examples import Capture, newest as newest_examples
 from bench.records.record import RESULTS, TOY
 from bench.records.selfcheck import Selfcheck, newest_of_each_device
 from generator.cache import CACHE
+from generator.data.estimates import Estimates, estimate
 from generator.data.lint import (
     DOUBTFUL,
     Anomaly,

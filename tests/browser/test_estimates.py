@@ -10,7 +10,7 @@ import pytest
 from conftest import LANGUAGES, PREFIXES, THOROUGH
 from playwright.sync_api import Browser, Page, expect
 
-from bench.estimates import WAYS, Estimates, Way
+from generator.data.estimates import WAYS, Estimates, Way
 from generator.data.load import Results, load
 from generator.pages import downloads, explorer
 

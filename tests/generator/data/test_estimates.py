@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench import estimates
-from bench.estimates import CASE, Estimates, comparable, estimate, left_out_errors, reach, with_speedup
 from bench.records.record import RESULTS
+from generator.data import estimates
+from generator.data.estimates import CASE, Estimates, comparable, estimate, left_out_errors, reach, with_speedup
 
 
 def row(**changes: Any) -> dict[str, Any]:
