@@ -46,10 +46,8 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     block_ms: float = 20.0  # far above the clock's resolution, and shorter than changes of clock frequency
     block_calls: int | None = None  # fixed block length, if the protocol has one
     lead_calls: int = 1  # before each block, not sampled: the first call finds the caches of the other variant
-    min_rounds: int = 30
-    min_samples: int = 100  # per variant
     min_s: float = 2.0  # per variant
-    max_rounds: int = 2000  # after these and `min_s`, more rounds of one process add little
+    max_rounds: int = 30  # after these and `min_s`, more rounds of one process add little
     max_s: float = 20.0  # for both variants; processes differ by more than longer sampling would resolve
     floor_rounds: int = 3  # regardless of `max_s`
     max_repeats: int = 20  # of rounds in which the device was throttled or used by other programs
@@ -80,7 +78,7 @@ QUICK = Profile(
     models=("ViT", "Segformer", "DETR"),
     processes=1,
     timeout_s=300.0,
-    sampling=Sampling(min_rounds=20, min_samples=40, min_s=1.0, max_s=10.0, warmup_cap_s=2.0, compares_layouts=False),
+    sampling=Sampling(min_s=1.0, max_rounds=20, max_s=10.0, warmup_cap_s=2.0, compares_layouts=False),
 )
 STANDARD = Profile(
     name="standard",
@@ -88,7 +86,7 @@ STANDARD = Profile(
     # After ten rounds on two CPU cores, the standard error of a speedup is 1.4 to 2%, while processes differ by up to
     # 4%: another process is worth more than more rounds.
     cpu_processes=6,
-    sampling=Sampling(min_rounds=10, min_samples=10, min_s=1.0, max_rounds=10, max_s=10.0, warmup_cap_s=4.0),
+    sampling=Sampling(min_s=1.0, max_rounds=10, max_s=10.0, warmup_cap_s=4.0),
 )
 DEPLOY = Profile(
     name="deploy",
@@ -97,8 +95,6 @@ DEPLOY = Profile(
     variants=("compile:default", "compile:reduce-overhead"),
     dtypes=("autocast-float16",),
     sampling=Sampling(
-        min_rounds=10,
-        min_samples=10,
         min_s=0.5,
         max_rounds=10,
         max_s=10.0,

@@ -39,7 +39,7 @@ from generator.pages.pages import render
 
 MOST_MODULES = 12
 
-SHORT = Sampling(max_s=0.1, min_rounds=3, min_samples=6, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1)
+SHORT = Sampling(max_s=0.1, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1)
 
 PAGE = """---
 title: One number
