@@ -194,13 +194,10 @@ def _cluster(options: argparse.Namespace, device: str | None) -> RayCluster | No
 def _report(records: Sequence[Record], path: str, console: Console) -> None:
     """Print the results of a run."""
     from bench.running.progress import results_table
-    from bench.statistics.compare import replicate
 
     if records:
         console.print(results_table(records))
         console.print(f"Records: {path}")
-    if (aa := replicate(records)).pairs:
-        console.print(f"A/A: {aa}")
 
 
 def _time_is_up(

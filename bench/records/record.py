@@ -358,9 +358,8 @@ class Measurement(_Value, frozen=True):
 
     eager: Samples
     compiled: Samples | None = None  # of the cell's variant
-    others: dict[
-        Name, Samples
-    ] = {}  # variants in turn, to tell what the memory layout saves: see `bench.measuring.trial`
+    others: dict[Name, Samples] = {}  # in turn, to tell what the memory layout saves: see `bench.measuring.trial`
+    interleaved: bool = True  # whether rounds of both alternate in one process, or each has a process of its own
     compilation: Compilation | None = None
     graphs: Graphs | None = None
     accuracy: Accuracy | None = None
