@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, get_args
 
 import msgspec
@@ -18,14 +17,14 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.errors import counted
-from bench.records.record import Cell, Status
+from bench.records.record import Status
 from bench.running.progress import describe
-from bench.statistics.compare import Change, Comparison, Outcome, Totals
+from bench.statistics.compare import Change, Comparison, Outcome
 from bench.statistics.digits import LATENCY, rounded
 from bench.statistics.intervals import Estimate
 from bench.statistics.verdicts import Verdict
 
-STYLES = {"faster": "green", "slower": "bold red", "same": "", "ambiguous": "yellow", "unknown": "dim"}
+STYLES = {"faster": "green", "slower": "bold red", "same": "", "inconclusive": "yellow", "unknown": "dim"}
 
 _COORDINATES = ("batch_size", "variant", "precision", "channels_last", "grad_mode", "weights", "device")
 _FIGURES = ("A ms", "B ms", "change", "95% interval", "processes", "verdict")
@@ -82,50 +81,36 @@ def warnings(comparison: Comparison) -> list[str]:
 
 
 def summary(comparison: Comparison, threshold: float) -> list[str]:
-    """Return the lines below the table: counts, means, failures, cells of one run only, A/A, and the conclusion."""
-    before, after, cells = comparison.before, comparison.after, comparison.cells
-    other = "eager" if comparison.variant == "compiled" else "compiled"
+    """Return the lines below the table: counts, means, failures, cells of one run only, and the conclusion."""
+    cells, control, sides = comparison.cells, comparison.control, {"A": comparison.before, "B": comparison.after}
     verdicts = Counter(each.verdict for each in cells)
     counts = ", ".join(f"{verdicts[name]} {name}" for name in get_args(Verdict) if verdicts[name])
-    versions = [f"{each.name} {each.before} → {each.after}" for each in comparison.differences if not each.is_condition]
-    return [
-        (
-            f"{comparison.variant.capitalize()} latency, A → B: {counts} "
-            "(judged by whether the 95% interval lies entirely beyond 1% or entirely within it)."
-        ),
-        f"Geometric mean of the changes: {_interval(comparison.overall)}; {other}: {_interval(comparison.control)}.",
-        *_control(comparison),
-        *_lone_processes(cells),
-        f"Pass: {_passed(before)} in A, {_passed(after)} in B.",
-        *(f"Status changed: {describe(each.cell)}: {_status(each)}." for each in cells if each.has_new_status),
-        *_only("A", comparison.only_before),
-        *_only("B", comparison.only_after),
-        *([f"Other changes: {'; '.join(versions)}."] if versions else []),
-        f"A/A: {before.replication} in A; {after.replication} in B.",
-        f"A: {_side(before)}",
-        f"B: {_side(after)}",
-        _conclusion(comparison, threshold),
+    other = "eager" if comparison.variant == "compiled" else "compiled"
+    rule = "judged by whether the 95% interval lies entirely beyond 1% or entirely within it"
+    lines = [
+        f"{comparison.variant.capitalize()} latency, A → B: {counts} ({rule}).",
+        f"Geometric mean of the changes: {_interval(comparison.overall)}; {other}: {_interval(control)}.",
     ]
-
-
-def _control(comparison: Comparison) -> list[str]:
-    """Warn if eager changed too: the compiler does not affect eager, so something else did."""
-    control = comparison.control
-    if comparison.variant == "eager" or not (control.low > 0 or control.high < 0):
-        return []
-    return ["Eager changed too, so something besides the compiler differs: the machine, its load or other software."]
-
-
-def _lone_processes(cells: Sequence[Change]) -> list[str]:
-    lone = sum(each.before.processes == each.after.processes == 1 for each in cells)
-    if not lone:
-        return []
-    return [
-        (
-            f"No interval for {counted(lone, 'case')} with only one process on each side. "
-            "Measure with --processes 3 or more."
+    if other == "eager" and (control.low > 0 or control.high < 0):
+        lines.append(
+            "Eager changed too, so something besides the compiler differs: the machine, its load or other software."
         )
-    ]
+    if lone := sum(each.before.processes == each.after.processes == 1 for each in cells):
+        lines.append(f"One process alone on each side: {counted(lone, 'case')}. Measure with --processes 3 or more.")
+    for name, side in sides.items():
+        older = f"; {counted(side.superseded, 'case')} taken from the newest of several runs" if side.superseded else ""
+        passed = f"{side.passed} of {counted(side.cells, 'case')} passed"
+        lines.append(f"{name}: {side.name}, {', '.join(side.devices)}, {passed}{older}.")
+    for each in cells:
+        if each.before.status is not each.after.status:
+            reason = f" ({each.after.reason})" if each.after.reason else ""
+            lines.append(f"Status changed: {describe(each.cell)}: {each.before.status} → {each.after.status}{reason}.")
+    for name, only in (("A", comparison.only_before), ("B", comparison.only_after)):
+        more = f" and {len(only) - _MOST_NAMED} more" if len(only) > _MOST_NAMED else ""
+        lines += [f"Only in {name}: {'; '.join(map(describe, only[:_MOST_NAMED]))}{more}."] if only else []
+    versions = [f"{each.name} {each.before} → {each.after}" for each in comparison.differences if not each.is_condition]
+    lines += [f"Other changes: {'; '.join(versions)}."] if versions else []
+    return [*lines, _conclusion(comparison, threshold)]
 
 
 def _conclusion(comparison: Comparison, threshold: float) -> str:
@@ -137,29 +122,8 @@ def _conclusion(comparison: Comparison, threshold: float) -> str:
         )
     slower = [f"{describe(each.cell)} ({_percent(each.change.value)})" for each in regressions if not each.fails_now]
     failing = [f"{describe(each.cell)} ({each.after.status})" for each in regressions if each.fails_now]
-    named = {beyond: slower, "now failing": failing}
-    parts = [f"{what}: {', '.join(names)}" for what, names in named.items() if names]
-    return f"Regressions: {'; '.join(parts)}."
-
-
-def _side(side: Totals) -> str:
-    older = f"; {counted(side.superseded, 'case')} taken from the newest of several runs" if side.superseded else ""
-    return f"{side.name}, {', '.join(side.devices)}, {counted(side.cells, 'case')}{older}"
-
-
-def _only(side: str, cells: Sequence[Cell]) -> list[str]:
-    names = [describe(cell) for cell in cells[:_MOST_NAMED]]
-    more = f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
-    return [f"Only in {side}: {'; '.join(names)}{more}."] if cells else []
-
-
-def _status(change: Change) -> str:
-    reason = f" ({change.after.reason})" if change.after.reason else ""
-    return f"{change.before.status} → {change.after.status}{reason}"
-
-
-def _passed(side: Totals) -> str:
-    return f"{side.passed} of {counted(side.cells, 'case')}"
+    named = {beyond: ", ".join(slower), "now failing": ", ".join(failing)}
+    return f"Regressions: {'; '.join(f'{what}: {names}' for what, names in named.items() if names)}."
 
 
 # ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -168,40 +132,25 @@ def _passed(side: Totals) -> str:
 def _rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """Return the header and one row per cell, with the coordinates that vary between cells."""
     cells = comparison.cells
-    varying = [name for name in _COORDINATES if len({getattr(each.cell, name) for each in cells}) > 1]
-    device = ["device_name"] if len({each.device_name for each in cells}) > 1 else []
-    return [
-        ("model", *varying, *device, *_FIGURES),
-        *(
-            (
-                each.cell.model,
-                *(str(getattr(each.cell, name)) for name in varying),
-                *(getattr(each, name) for name in device),
-                *_figures(each),
-            )
-            for each in cells
-        ),
-    ]
+    columns = {name: [str(getattr(each.cell, name)) for each in cells] for name in _COORDINATES}
+    columns["device_name"] = [each.device_name for each in cells]
+    varying = {name: values for name, values in columns.items() if len({*values}) > 1}
+    rows = zip([each.cell.model for each in cells], *varying.values(), map(_figures, cells), strict=True)
+    return [("model", *varying, *_FIGURES), *((*names, *figures) for *names, figures in rows)]
 
 
 def _figures(change: Change) -> tuple[str, ...]:
-    before, after = change.before, change.after
+    """Return the latencies, the change, and the verdict, or the statuses where there can be none."""
+    before, after = change.before.status, change.after.status
+    ended = str(after) if before is after else f"{before} → {after}"
+    is_judged = change.verdict != "unknown" or before is after is Status.PASS
     return (
-        _ms(before),
-        _ms(after),
+        *(_ms(side) for side in (change.before, change.after)),
         _percent(change.change.value),
         _range(change.change),
-        f"{before.processes} + {after.processes}",
-        _outcome(change),
+        f"{change.before.processes} + {change.after.processes}",
+        change.verdict if is_judged else ended,
     )
-
-
-def _outcome(change: Change) -> str:
-    """Return the verdict, or the statuses where there can be none."""
-    before, after = change.before.status, change.after.status
-    if change.verdict != "unknown" or before is after is Status.PASS:
-        return change.verdict
-    return str(after) if before is after else f"{before} → {after}"
 
 
 def _ms(outcome: Outcome) -> str:

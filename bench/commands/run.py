@@ -148,13 +148,10 @@ def _cluster(options: SimpleNamespace) -> RayCluster | None:
 def _report(records: Sequence[Record], path: str, console: Console) -> None:
     """Print the results of a run."""
     from bench.running.progress import results_table
-    from bench.statistics.compare import replicate
 
     if records:
         console.print(results_table(records))
         console.print(f"Records: {path}")
-    if (aa := replicate(records)).pairs:
-        console.print(f"A/A: {aa}")
 
 
 def _time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int, preparation_s: float) -> str:

@@ -358,9 +358,7 @@ class Measurement(_Value, frozen=True):
 
     eager: Samples
     compiled: Samples | None = None  # of the cell's variant
-    others: dict[
-        Name, Samples
-    ] = {}  # variants in turn, to tell what the memory layout saves: see `bench.measuring.trial`
+    others: dict[Name, Samples] = {}  # in turn, to tell what the memory layout saves: see `bench.measuring.diagnostics`
     interleaved: bool = True  # else both sides ran in processes of their own, one after the other
     compilation: Compilation | None = None
     graphs: Graphs | None = None

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.statistics.cells import Cells
+from bench.statistics.intervals import Array
 from bench.statistics.processes import VARIANTS
-from bench.statistics.ragged import Array
 
 HOST_BOUND = 0.2
 """Share of a call that the device waits for Python, from which it is worth naming: less is what a launch costs."""
@@ -30,13 +30,14 @@ LESS_TRAFFIC = 0.9
 AT_THE_PEAK = 0.7
 """Share of the measured matmul peak that leaves nothing to win: real layers are no large square matrices."""
 
-EXPLAINS = 0.05
-"""Share of what a call saves that a cause must account for to be one."""
+WORTH_NAMING = 0.05
+"""Share of what a call saves that a cause must account for to be named, with this share."""
 
 
 class Cause(StrEnum):
     """A closed set. What the figure of each says stands beside it."""
 
+    LAYOUT = "layout"  # the speedup of eager alone in channels last, which Inductor turns convolutions to by itself
     HOST_BOUND = "host_bound"  # share of a call that the device waits: of eager if that is slower, else of compiled
     MEMORY_BOUND = "memory_bound"  # share of eager's memory traffic that compiled does without
     PAGE_FAULTS = "page_faults"  # minor page faults per call that compiled does without: the allocator's part
@@ -47,74 +48,65 @@ class Cause(StrEnum):
     NEVER_PAYS_BACK = "never_pays_back"  # the speedup: compiled isn't faster, so no number of calls repays compiling
 
 
-COUNTED = frozenset({Cause.CUDAGRAPH_SKIPS, Cause.GRAPH_BREAKS, Cause.RECOMPILES})
-"""Causes whose figure is a whole number."""
-
-
 @dataclass(frozen=True)
 class Explanation:
-    """A cause and the figure behind it."""
+    """A cause and the figure behind it; of a gain, also its share of what a call saves, estimated."""
 
     cause: Cause
     figure: float
+    share: float | None = None
 
 
 def explain(cells: Cells) -> list[list[Explanation]]:
     """Return why compiled is faster, or isn't, for each cell; the cause that explains it best comes first.
 
-    Faster: what accounts for the saving, by how much it saves; then what stands in the way of more. Otherwise: what
-    went wrong while compiling, then what left nothing to win, then that it never pays back. Which of the two it is, the
-    verdict says; where it says neither, only what went wrong or left nothing to win is known.
+    Faster: what accounts for the saving, by its share; then what stands in the way of more. Otherwise: what went wrong
+    while compiling, then what left nothing to win, then that it never pays back. Which of the two it is, the verdict
+    says; where it says neither, only what went wrong or left nothing to win is known.
     """
     with np.errstate(all="ignore"):
-        ratio, judged = cells.speedup[0], np.where(cells.were_timed, cells.verdicts, "unknown")
-        lost = (judged == "slower") | (judged == "same")
-        waiting = cells.host_bound("compiled")
-        obstacles = [(cause, figures, holds) for cause, figures, holds in _obstacles(cells)]
-        obstacles.append((Cause.HOST_BOUND, waiting, lost & (waiting >= HOST_BOUND)))
-        obstacles.append((Cause.NEVER_PAYS_BACK, ratio, lost))
-        gains: list[list[tuple[float, Explanation]]] = [[] for _ in ratio]
-        for cause, figures, saved_ms in _gains(cells):
-            counts = (judged == "faster") & (saved_ms >= EXPLAINS * cells.saving[0]) & ~np.isnan(figures)
+        judged = np.where(cells.were_timed, cells.verdicts, "unknown")
+        found: list[list[Explanation]] = [[] for _ in judged]
+        for cause, figures, share in _gains(cells):
+            counts = (judged == "faster") & (share >= WORTH_NAMING) & ~np.isnan(figures)
             for row in np.flatnonzero(counts).tolist():
-                gains[row].append((float(saved_ms[row]), Explanation(cause, float(figures[row]))))
-    found = [[each for _, each in sorted(several, key=lambda gain: -gain[0])] for several in gains]
-    for cause, figures, holds in obstacles:
-        for row in np.flatnonzero(holds).tolist():
-            found[row].append(Explanation(cause, int(figures[row]) if cause in COUNTED else float(figures[row])))
+                found[row].append(Explanation(cause, float(figures[row]), float(share[row])))
+        for gains in found:
+            gains.sort(key=lambda each: -(each.share or 0))
+        for cause, figures, holds in _obstacles(cells, (judged == "slower") | (judged == "same")):
+            for row in np.flatnonzero(holds).tolist():
+                found[row].append(Explanation(cause, float(figures[row])))
     return found
 
 
 def _gains(cells: Cells) -> list[tuple[Cause, Array, Array]]:
-    """Return the figure of each cause, nan for none, and the milliseconds that it saves of a call, estimated."""
-    work, peaks = cells.work, cells.peaks
+    """Return the figure of each cause, nan for none, and its share of what a call saves, estimated."""
+    work, peaks, saving_ms = cells.work, cells.peaks, cells.saving[0]
     waiting = cells.host_bound("eager")
     host_ms = cells.host_ms("eager") - cells.host_ms("compiled")
     less = work["traffic_bytes"] - work["compiled_traffic_bytes"]
     streams = cells.memory_bound() >= MEMORY_BOUND
     moves_less = work["compiled_traffic_bytes"] <= LESS_TRAFFIC * work["traffic_bytes"]
+    copy_ms = less / peaks["copy_bytes_s"] * 1e3
     faults = [cells.middle(f"{variant}_minor_faults_per_call") for variant in VARIANTS]
     fewer = faults[0] - faults[1]
     return [
-        (Cause.HOST_BOUND, np.where(waiting >= HOST_BOUND, waiting, np.nan), host_ms),
-        (
-            Cause.MEMORY_BOUND,
-            np.where(streams & moves_less, less / work["traffic_bytes"], np.nan),
-            less / peaks["copy_bytes_s"] * 1e3,
-        ),
-        (Cause.PAGE_FAULTS, fewer, fewer * peaks["page_fault_s"] * 1e3),
+        (Cause.LAYOUT, cells.middle("channels_last_speedup"), cells.middle("layout_share")),
+        (Cause.HOST_BOUND, np.where(waiting >= HOST_BOUND, waiting, np.nan), host_ms / saving_ms),
+        (Cause.MEMORY_BOUND, np.where(streams & moves_less, less / work["traffic_bytes"], np.nan), copy_ms / saving_ms),
+        (Cause.PAGE_FAULTS, fewer, fewer * peaks["page_fault_s"] * 1e3 / saving_ms),
     ]
 
 
-def _obstacles(cells: Cells) -> list[tuple[Cause, Array, NDArray[np.bool_]]]:
-    """Return what stands in the way: its figures, and the cells where it does."""
-    names = {
-        Cause.CUDAGRAPH_SKIPS: "cudagraph_skips",
-        Cause.GRAPH_BREAKS: "breaks",
-        Cause.RECOMPILES: "recompiles",
-    }
+def _obstacles(cells: Cells, lost: NDArray[np.bool_]) -> list[tuple[Cause, Array, NDArray[np.bool_]]]:
+    """Return what stands in the way: its figures, and the cells where it does. `lost`: compiled is not faster."""
+    names = {Cause.CUDAGRAPH_SKIPS: "cudagraph_skips", Cause.GRAPH_BREAKS: "breaks", Cause.RECOMPILES: "recompiles"}
     counts = [(cause, cells.most(name)) for cause, name in names.items()]
-    share = cells.peak_share("eager")
-    obstacles = [(cause, most, most > 0) for cause, most in counts]
-    # Beyond the peak, fewer operations were done than counted, or the peak was disturbed: nothing follows.
-    return [*obstacles, (Cause.AT_THE_PEAK, share, (share >= AT_THE_PEAK) & (share <= 1))]
+    share, waiting = cells.peak_share("eager"), cells.host_bound("compiled")
+    return [
+        *((cause, most, most > 0) for cause, most in counts),
+        # Beyond the peak, fewer operations were done than counted, or the peak was disturbed: nothing follows.
+        (Cause.AT_THE_PEAK, share, (share >= AT_THE_PEAK) & (share <= 1)),
+        (Cause.HOST_BOUND, waiting, lost & (waiting >= HOST_BOUND)),
+        (Cause.NEVER_PAYS_BACK, cells.speedup[0], lost),
+    ]

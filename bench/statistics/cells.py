@@ -1,13 +1,14 @@
 """Every figure of a cell from what its processes measured: latency, speedup, break-even, memory, efficiency.
 
-Takes `Processes` and how many of them each cell has; works in arrays of shape (cells, processes), so that thousands of
-cells take little longer than one. A single cell is the case of one row: `Cells.of`, or `latency`, `speedup`,
-`saving_ms` and `break_even_calls`, which return an `Estimate`. What was not measured is nan, and so is what follows.
+Takes `Processes`, how many of them each cell has and the run of each; works in arrays of shape (cells, processes), so
+that thousands of cells take little longer than one. A single cell is the case of one row: `Cells.of`, or `latency`,
+`speedup`, `saving_ms` and `break_even_calls`, which return an `Estimate`. What was not measured is nan, and so is what
+follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -15,28 +16,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.records.record import PHASES, Measurement, Peaks, Samples
-from bench.statistics.intervals import Estimate, Interval, over_processes
-from bench.statistics.processes import PARTS, READINGS, VARIANTS, Processes, VariantName
-from bench.statistics.ragged import Array, Indices
+from bench.statistics.intervals import (
+    Array,
+    Estimate,
+    Indices,
+    Interval,
+    Means,
+    difference,
+    median_interval,
+    over_processes,
+)
+from bench.statistics.processes import PARTS, VARIANTS, Processes, VariantName
 from bench.statistics.verdicts import Verdict, verdicts, verdicts_without_interval
 
 
 class Cells:
-    """Cells with equally many processes. `at` has the number of each process, shape (cells, processes)."""
+    """Cells and their processes, which follow each other cell by cell.
 
-    def __init__(self, processes: Processes, at: Indices, batch_sizes: Array) -> None:
-        self.processes, self.at, self.batch_sizes = processes, at, batch_sizes
+    `sizes`, `batch_sizes` and `runs` have the shape (cells,): how many processes there are, the images of a call, and
+    a number for each run on a device, whose cells tell of each other's scatter.
+    """
+
+    def __init__(self, processes: Processes, sizes: Indices, batch_sizes: Array, runs: Indices) -> None:
+        self.processes, self.batch_sizes, self.runs = processes, batch_sizes, runs
+        self.at = np.full((len(sizes), max(1, sizes.max(initial=0))), -1)  # -1 for none
+        self.at[np.arange(self.at.shape[1]) < sizes[:, None]] = np.arange(sizes.sum())
 
     @classmethod
     def of(cls, measurements: Sequence[Measurement], batch_size: float = np.nan) -> Cells:
         """Build one cell from the measurements of its processes. Without its batch size, nothing is known per image."""
-        known = measurements or [Measurement(eager=Samples())]
-        return cls(Processes(known), np.arange(len(known))[None, :], np.array([batch_size]))
+        size, batch_sizes = np.array([len(measurements)]), np.array([batch_size])
+        return cls(Processes(measurements), size, batch_sizes, np.zeros(1, np.int64))
 
     def __getitem__(self, name: str) -> Array:
         """A figure of every process, shape (cells, processes)."""
-        found: Array = self.processes.figures[name][self.at]
+        found: Array = np.append(self.processes.figures[name], np.nan)[self.at]
         return found
+
+    def rounds_ms(self) -> list[dict[str, list[float]]]:
+        """Return the medians of the rounds of all processes of each cell, by variant if it has any."""
+        lists = self.processes.rounds_ms
+        places = [[at for at in row if at >= 0] for row in self.at.tolist()]
+        found = [{name: [ms for at in row for ms in lists[name][at]] for name in VARIANTS} for row in places]
+        return [{name: rounds for name, rounds in each.items() if rounds} for each in found]
 
     @np.errstate(all="ignore")
     def figures(self) -> dict[str, Array]:
@@ -44,25 +66,22 @@ class Cells:
         value, low, high = self.speedup
         found = {"speedup": value, "speedup_low": low, "speedup_high": high}
         found |= {"change": 1 / value - 1, "change_low": 1 / high - 1, "change_high": 1 / low - 1}
-        found["paired_speedup"] = over_processes(
-            self["paired_speedup"], self.processes.lists["speedup"], self.at, log=True
-        )[0]
+        found["paired_speedup"] = np.exp(over_processes(np.log(self["paired_speedup"]), self.runs).mean)
         for variant in VARIANTS:
             found |= self._variant(variant)
-        eager, compiled = (
-            [found[f"{variant}_peak_{kind}_gb"] for kind in ("memory", "reserved")] for variant in VARIANTS
-        )
         allocated, reserved = (
-            after / np.where(before == 0, np.nan, before) for before, after in zip(eager, compiled, strict=True)
+            found[f"compiled_peak_{kind}_gb"] / np.where(eager == 0, np.nan, eager)
+            for kind in ("memory", "reserved")
+            for eager in [found[f"eager_peak_{kind}_gb"]]
         )
-        compared = self.processes.comparable[self.at].all(axis=1)
         ratio = np.where(np.isnan(allocated), reserved, allocated)  # with CUDA graphs, compiled allocates nothing
-        found["memory_change"] = np.where(compared, ratio - 1, np.nan)
+        found["memory_change"] = np.where((self["comparable"] == 0).any(axis=1), np.nan, ratio - 1)
         names = {"graph_breaks": "breaks", "cudagraph_replays": "replays"}
         own = ("graphs", "cudagraph_skips", "recompiles", "batch_size_recompiles", "max_relative_error")
-        names |= {name: name for name in own}
+        names |= {name: name for name in (*own, "temperature_c")}
         found |= {column: self.most(name) for column, name in names.items()}
-        return found | self._compilation() | self._phases() | self._efficiency() | self._telemetry()
+        found |= {name: _sums(self[name]) for name in ("repeated_rounds", "throttled_rounds")}
+        return found | {"clock_mhz": self.middle("clock_mhz")} | self._compilation() | self._efficiency()
 
     @cached_property
     def verdicts(self) -> NDArray[Any]:
@@ -78,31 +97,63 @@ class Cells:
     # ── Latency and speedup ─────────────────────────────────────────────────────────────────────────────────────────
 
     @np.errstate(all="ignore")
+    def logs(self, variant: VariantName) -> Means:
+        """Return the means of the logarithms of the processes' medians."""
+        return over_processes(np.log(self[f"{variant}_latency"]), self.runs)
+
+    @np.errstate(all="ignore")
     def latency(self, variant: VariantName) -> Interval:
         """Return the geometric mean of the processes' medians in ms; where nothing was timed, the published figure."""
-        medians, rounds = self[f"{variant}_latency"], self.processes.lists[f"{variant}_rounds"]
-        value, low, high = over_processes(medians, rounds, self.at, log=True)
+        value, low, high = np.exp(self.logs(variant).interval())
+        low, high = self._alone(self[f"{variant}_latency"], self.processes.rounds_ms[variant].__getitem__, low, high)
         return np.where(np.isnan(value), self.middle(f"{variant}_published_ms"), value), low, high
 
     @cached_property
+    @np.errstate(all="ignore")
     def speedup(self) -> Interval:
         """Eager ÷ compiled: of each process, the ratio of the latencies, so that it is the ratio of those shown."""
-        return self._compared("speedup", np.divide, log=True)
+        value, low, high = np.exp(self._compared("speedup", np.log))
+        low, high = self._alone(self["speedup"], lambda at: self.processes.paired("speedup", at), low, high)
+        return np.where(np.isnan(value), np.divide(*self._published), value), low, high
 
     @cached_property
+    @np.errstate(all="ignore")
     def saving(self) -> Interval:
         """What one compiled call saves in ms: eager − compiled. Negative where compiled is slower."""
-        return self._compared("saving", np.subtract, log=False)
+        unit = self.middle("eager_latency")  # cells of a run scatter alike as a share of their latency
+        value, low, high = np.array(self._compared("saving", lambda ms: ms / unit[:, None])) * unit
+        low, high = self._alone(self["saving"], lambda at: self.processes.paired("saving", at), low, high)
+        return np.where(np.isnan(value), np.subtract(*self._published), value), low, high
 
-    @np.errstate(all="ignore")
-    def _compared(self, name: str, combine: Any, *, log: bool) -> Interval:
-        """Pool a figure of both variants; without rounds, of the published figures. nan where batches differ."""
-        value, low, high = over_processes(self[name], self.processes.lists[name], self.at, log=log)
-        comparable = self.processes.comparable[self.at]
-        eager, compiled = (
-            _middle(np.where(comparable, self[f"{variant}_published_ms"], np.nan)) for variant in VARIANTS
-        )
-        return np.where(np.isnan(value), combine(eager, compiled), value), low, high
+    def _compared(self, name: str, scaled: Callable[[Array], Array]) -> Array:
+        """Return the mean of a comparison, scaled, and its interval, shape (3, cells): by Welch where the variants had
+        processes of their own."""
+        pooled = np.array(over_processes(scaled(self[name]), self.runs).interval())
+        unpaired = (self["interleaved"] == 0).any(axis=1)
+        if not unpaired.any():
+            return pooled
+        both = (np.where(self["comparable"] > 0, self[f"{variant}_latency"], np.nan) for variant in VARIANTS)
+        sides = [over_processes(scaled(medians), self.runs) for medians in both]
+        return np.where(unpaired, difference(*sides), pooled)
+
+    def _alone(
+        self, medians: Array, rounds_of: Callable[[int], Sequence[float]], low: Array, high: Array
+    ) -> tuple[Array, Array]:
+        """Put in the intervals of cells with one process: that of its median. `medians`: (cells, processes)."""
+        known = ~np.isnan(medians)
+        for row in np.flatnonzero(known.sum(axis=1) == 1).tolist():
+            process = known[row].argmax()
+            ends = median_interval(rounds_of(self.at[row, process]))
+            # The median ratio of the pairs of rounds is not quite the ratio of the medians: the interval holds both.
+            low[row], high[row] = np.minimum(ends[0], medians[row, process]), np.maximum(ends[1], medians[row, process])
+        return low, high
+
+    @property
+    def _published(self) -> tuple[Array, Array]:
+        """The published latencies of eager and compiled, nan where their batches differ."""
+        is_comparable = self["comparable"] > 0
+        eager, compiled = (_middle(np.where(is_comparable, self[f"{each}_published_ms"], np.nan)) for each in VARIANTS)
+        return eager, compiled
 
     def _variant(self, variant: VariantName) -> dict[str, Array]:
         value, low, high = self.latency(variant)
@@ -110,17 +161,17 @@ class Cells:
         images = np.where(np.isnan(own), self.batch_sizes, own)
         # A row shows one batch size, and a latency of another would be taken for one of it. Images a second fit any.
         of_row = (images == self.batch_sizes) | np.isnan(self.batch_sizes)
-        printed, samples = self.middle(f"{variant}_published_images_s"), self[f"{variant}_samples"].sum(axis=1)
+        printed, samples = self.middle(f"{variant}_published_images_s"), _sums(self[f"{variant}_samples"])
         latencies = {"ms": value, "low_ms": low, "high_ms": high}
         return {
             **{f"{variant}_{end}": np.where(of_row, figures, np.nan) for end, figures in latencies.items()},
             f"{variant}_images_s": np.where(np.isnan(printed), images / value * 1e3, printed),
             f"{variant}_batch_size": np.where(np.isnan(value), np.nan, images),
             f"{variant}_samples": np.where(samples > 0, samples, np.nan),
-            f"{variant}_peak_memory_gb": self.most(f"{variant}_peak_memory_gb"),
-            f"{variant}_peak_reserved_gb": self.most(f"{variant}_peak_reserved_gb"),
-            f"{variant}_minor_faults_per_call": self.middle(f"{variant}_minor_faults_per_call"),
-            f"{variant}_device_ms": self.middle(f"{variant}_device_ms"),
+            **{f"{variant}_{name}": self.most(f"{variant}_{name}") for name in ("peak_memory_gb", "peak_reserved_gb")},
+            **{
+                f"{variant}_{name}": self.middle(f"{variant}_{name}") for name in ("minor_faults_per_call", "device_ms")
+            },
         }
 
     # ── Compiling ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -143,16 +194,12 @@ class Cells:
         return calls, earliest, latest
 
     def _compilation(self) -> dict[str, Array]:
-        found: dict[str, Array] = {}
+        is_cold = ~np.isnan(self["cold_s"])
+        found = {f"{name}_s": _middle(np.where(is_cold, self[f"{name}_s"], np.nan)) for name in PHASES}
         for cache, column in (("cold", "break_even_calls"), ("warm", "break_even_warm_calls")):
             found[f"compile_{cache}_s"] = self.middle(f"{cache}_s")
             found |= zip((column, f"{column}_low", f"{column}_high"), self.break_even(cache), strict=True)
         return found
-
-    def _phases(self) -> dict[str, Array]:
-        """Return the phases of compiling with an empty cache."""
-        is_cold = ~np.isnan(self["cold_s"])
-        return {f"{name}_s": _middle(np.where(is_cold, self[f"{name}_s"], np.nan)) for name in PHASES}
 
     # ── Efficiency ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -219,19 +266,6 @@ class Cells:
             }
         return found
 
-    def _telemetry(self) -> dict[str, Array]:
-        cells, size = self.at.shape
-        sizes = np.full(cells, size)
-        readings = {name: self.processes.lists[name].take(self.at.ravel()).merged(sizes) for name in READINGS}
-        hottest = np.full(cells, np.nan)
-        for where, lists in readings["temperature_c"].by_length():
-            hottest[where] = lists.max(axis=1)
-        found = {"clock_mhz": readings["clock_mhz"].medians()}
-        for name in ("repeated_rounds", "throttled_rounds"):
-            counts = self[name]
-            found[name] = np.where(np.isnan(counts).all(axis=1), np.nan, np.nansum(counts, axis=1))
-        return {**found, "temperature_c": hottest}
-
     # ── Over processes ──────────────────────────────────────────────────────────────────────────────────────────────
 
     def middle(self, name: str) -> Array:
@@ -242,17 +276,6 @@ class Cells:
         """Return the largest value of a figure."""
         found: Array = np.fmax.reduce(self[name], axis=1)
         return found
-
-
-def by_size(processes: Processes, sizes: Indices, batch_sizes: Array) -> Iterator[tuple[Indices, Cells]]:
-    """Yield the positions of the cells with equally many processes, and these cells; those without any are left out.
-
-    The processes follow each other cell by cell; `sizes` and `batch_sizes` have the shape (cells,).
-    """
-    starts = np.cumsum(sizes) - sizes
-    for size in np.unique(sizes[sizes > 0]).tolist():
-        where = np.flatnonzero(sizes == size)
-        yield where, Cells(processes, starts[where][:, None] + np.arange(size), batch_sizes[where])
 
 
 # ── One cell ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -289,14 +312,6 @@ def best_peaks(measurements: Sequence[Measurement]) -> Peaks | None:
     return Peaks(**known) if known else None
 
 
-def process_latencies(variants: Sequence[Samples]) -> Array:
-    """Return the latency of each process in ms: its median, or what was published; shape (processes,) or shorter."""
-    processes = Processes([Measurement(eager=each) for each in variants]).figures
-    medians, published = processes["eager_latency"], processes["eager_published_ms"]
-    timed = np.array([bool(each.rounds_ms) for each in variants], dtype=bool)
-    return np.where(timed, medians, published)[timed | ~np.isnan(published)]
-
-
 def _only(interval: Interval) -> Estimate:
     return Estimate(*(float(ends[0]) for ends in interval))
 
@@ -318,3 +333,8 @@ def _middle(figures: Array) -> Array:
     last = np.maximum(n - 1, 0)
     found: Array = (ordered[rows, last // 2] + ordered[rows, (last + 1) // 2]) / 2
     return found
+
+
+def _sums(figures: Array) -> Array:
+    """Return the sum of each row over what is known, nan where nothing is."""
+    return np.where(np.isnan(figures).all(axis=1), np.nan, np.nansum(figures, axis=1))

@@ -10,39 +10,55 @@ as on the pages: the newest run of a cell counts, and the cell has its worst sta
 from __future__ import annotations
 
 import difflib
-import itertools
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from bench.errors import AtlasError
-from bench.records.record import COMPARABLE, RESULTS, Cell, Environment, Record, Samples, Status, worst
+from bench.records.record import COMPARABLE, RESULTS, Cell, Measurement, Record, Samples, Status, worst
 from bench.records.run_file import read, run_files, run_of
-from bench.statistics.cells import latency, process_latencies
-from bench.statistics.intervals import UNKNOWN, Estimate, mean_ratio
-from bench.statistics.processes import VariantName
-from bench.statistics.ragged import Array
+from bench.statistics.cells import Cells
+from bench.statistics.intervals import UNKNOWN, Estimate, Means, difference
+from bench.statistics.processes import Processes, VariantName
 from bench.statistics.verdicts import Verdict, judge
 
-CONDITIONS = ("threads", "settings")
-"""Fields of `Environment` that move a latency although the software is the same: who changes them compares settings."""
+CONDITIONS = ("cpu", "threads")
+"""Fields of `Environment` that move a latency although the software is the same, as settings do. Where the CPU is the
+device, another one is another device."""
 
 VERSIONS = ("torch", "transformers", "accelerator", "driver", "python", "platform", "commit")
 """Fields whose effect is what a comparison is usually made for."""
 
 _FAILURES = frozenset(Status) - {*COMPARABLE, Status.THROTTLED, Status.SKIPPED}
 
-Device = tuple[str, str, int | None]  # type, name, and the cores of a CPU
-Key = tuple[Cell, Device]
-
 
 # ── Two sides ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Device(NamedTuple):
+    """What a latency depends on above all; of a CPU, also its cores, chip and instruction sets."""
+
+    type: str
+    name: str
+    cores: int | None = None
+    cpu: str | None = None
+    instruction_sets: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, record: Record) -> Device:
+        """Return the device of a record."""
+        on, kind = record.environment, record.cell.device
+        return cls(kind, on.device_name, *((on.cores, on.cpu, on.instruction_sets) if kind == "cpu" else ()))
+
+
+Key = tuple[Cell, Device]
 
 
 @dataclass(frozen=True)
@@ -50,13 +66,14 @@ class Side:
     """The newest records of each cell, one record per process."""
 
     name: str
-    cells: Mapping[Key, tuple[Record, ...]]
+    cells: Mapping[Key, Sequence[Record]]
     superseded: int = 0  # cells of which older runs are passed over
 
     @property
     def devices(self) -> list[str]:
         """Distinct devices in words."""
-        return sorted({f"{name} ({cores} cores)" if cores else name for _, (_, name, cores) in self.cells})
+        devices = (device for _, device in self.cells)
+        return sorted({f"{each.name} ({each.cores} cores)" if each.cores else each.name for each in devices})
 
 
 def read_side(name: str, results: Path = RESULTS) -> Side:
@@ -64,76 +81,49 @@ def read_side(name: str, results: Path = RESULTS) -> Side:
 
     Raises `AtlasError` where nothing is there, no record is in it, or one is broken.
     """
-    files = [file for path in _paths(name, results) for file in run_files(path)]
+    paths = [path for path in (Path(name), results / name) if path.exists()][:1]
+    known = {} if paths else {run_of(path): path for path in run_files(results)}
+    if not paths and name not in known:
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.3) or sorted(known)[-3:]
+        hint = f", or the name of a run, such as {' or '.join(near)}" if near else ""
+        remedy = f"give a path (it may be relative to bench/results){hint}"
+        raise AtlasError("there is no such run file, folder or run", where=name, remedy=remedy)
+    files = [file for path in paths or [known[name]] for file in run_files(path)]
     records = [record for file in files for record in read(file)]
     if not records:
         raise AtlasError("contains no records", where=name, remedy="measure something first: python -m bench run")
     return make_side(name, records)
 
 
-def _paths(name: str, results: Path) -> list[Path]:
-    if found := [path for path in (Path(name), results / name) if path.exists()][:1]:
-        return found
-    known = {run_of(path): path for path in run_files(results)}
-    if name in known:
-        return [known[name]]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.3) or sorted(known)[-3:]
-    hint = f", or the name of a run, such as {' or '.join(near)}" if near else ""
-    remedy = f"give a path (it may be relative to bench/results){hint}"
-    raise AtlasError("there is no such run file, folder or run", where=name, remedy=remedy)
-
-
 def make_side(name: str, records: Iterable[Record]) -> Side:
     """Group records by cell and device, and keep those of the newest run. Raises `AtlasError` for what cannot be."""
     found: defaultdict[Key, defaultdict[tuple[str, str], list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        _sound(record)
         cell = record.cell if record.origin == "published" else record.cell.identity  # a source may have several sizes
-        key = (cell, _device(record))
-        found[key][record.run, record.environment.torch].append(record)
-    for runs in found.values():
-        for (run, _), group in runs.items():
-            if len({record.process for record in group}) < len(group):
-                raise AtlasError(
-                    f"a process of {group[0].cell.model} is recorded twice",
-                    where=run,
-                    remedy="run python -m bench check to see where",
-                )
+        group = found[cell, Device.of(record)][record.run, record.environment.torch]
+        if any(each.process == record.process for each in group):
+            raise AtlasError(
+                f"a process of {record.cell.model} is recorded twice",
+                where=record.run,
+                remedy="run python -m bench check to see where",
+            )
+        group.append(record)
     return Side(
         name=name,
-        cells={key: tuple(_newest(list(runs.values()))) for key, runs in found.items()},
+        cells={key: max(runs.values(), key=_age) for key, runs in found.items()},
         superseded=sum(len(runs) > 1 for runs in found.values()),
     )
 
 
-def _device(record: Record) -> Device:
-    environment = record.environment
-    return (record.cell.device, environment.device_name, environment.cores if record.cell.device == "cpu" else None)
-
-
-def _newest(runs: Sequence[Sequence[Record]]) -> Sequence[Record]:
-    """Return the run with the newest record; among published ones, that with the newest date and version."""
+def _age(run: Sequence[Record]) -> tuple[datetime, str, str, str]:
+    """Return what orders the runs of a cell: the moment of the newest record, or the date and version of a source."""
     never = datetime.min.replace(tzinfo=UTC)
-
-    def age(run: Sequence[Record]) -> tuple[datetime, str, str, str]:
-        newest = max(run, key=lambda record: record.measured_at or never)
-        date = newest.source.date if newest.source else ""
-        return (newest.measured_at or never, date, newest.run, newest.environment.torch)
-
-    return max(runs, key=age)
+    newest = max(run, key=lambda record: record.measured_at or never)
+    date = newest.source.date if newest.source else ""
+    return (newest.measured_at or never, date, newest.run, newest.environment.torch)
 
 
-def _sound(record: Record) -> None:
-    for variant in (record.measurement.eager, record.measurement.compiled) if record.measurement else ():
-        if variant and any(not 0 < latency < math.inf for latency in process_latencies([variant])):
-            raise AtlasError(
-                f"a latency of {record.cell.model} is not a positive number",
-                where=record.run,
-                remedy="run python -m bench check to see where",
-            )
-
-
-# ── Results ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Results ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,11 +152,6 @@ class Change(_Value, frozen=True):
     verdict: Verdict
 
     @property
-    def has_new_status(self) -> bool:
-        """Whether its status has changed."""
-        return self.before.status is not self.after.status
-
-    @property
     def fails_now(self) -> bool:
         """Whether it worked before, and fails now."""
         return self.before.status in COMPARABLE and self.after.status in _FAILURES
@@ -182,25 +167,14 @@ class Difference(_Value, frozen=True):
     is_condition: bool  # it moves a latency by itself: the sides are not like for like
 
 
-class Replication(_Value, frozen=True):
-    """The A/A check: how many `pairs` of eager replicates there are, and how many are called faster or slower."""
-
-    pairs: int
-    different: int
-
-    def __str__(self) -> str:
-        return f"{self.different} of {self.pairs} eager pairs differ" if self.pairs else "no eager pairs to compare"
-
-
 class Totals(_Value, frozen=True):
     """One side as a whole."""
 
     name: str
-    devices: tuple[str, ...]
+    devices: list[str]
     cells: int
     passed: int
     superseded: int
-    replication: Replication
 
 
 class Comparison(_Value, frozen=True):
@@ -209,10 +183,10 @@ class Comparison(_Value, frozen=True):
     variant: VariantName
     before: Totals
     after: Totals
-    cells: tuple[Change, ...]
-    only_before: tuple[Cell, ...]
-    only_after: tuple[Cell, ...]
-    differences: tuple[Difference, ...]
+    cells: list[Change]
+    only_before: list[Cell]
+    only_after: list[Cell]
+    differences: list[Difference]
     overall: Estimate
     control: Estimate
 
@@ -230,23 +204,46 @@ def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Com
     shared = [key for key in before.cells if key in after.cells]
     if not shared:
         raise _nothing_shared(before, after)
+    sides = [[side.cells[key] for key in shared] for side in (before, after)]
+    comparable = np.array(
+        [all(worst(group).status in COMPARABLE for group in pair) for pair in zip(*sides, strict=True)]
+    )
+    (one, was), (two, now) = (_logs(side, variant) for side in sides)
+    log, low, high = np.where(comparable, difference(two, one), np.nan)
     other: VariantName = "eager" if variant == "compiled" else "compiled"
-    pairs = [(before.cells[key], after.cells[key]) for key in shared]
     return Comparison(
         variant=variant,
         before=_totals(before),
         after=_totals(after),
-        cells=tuple(_change(one, two, variant) for one, two in pairs),
-        only_before=tuple(cell for cell, device in before.cells if (cell, device) not in after.cells),
-        only_after=tuple(cell for cell, device in after.cells if (cell, device) not in before.cells),
-        differences=_differences(pairs),
-        overall=_mean_change(pairs, variant),
-        control=_mean_change(pairs, other),
+        cells=[
+            Change(
+                cell=group[0].cell,
+                device_name=group[0].environment.device_name,
+                before=was[at],
+                after=now[at],
+                change=Estimate(*np.expm1([log[at], low[at], high[at]]).tolist()),
+                verdict=judge(Estimate(*np.exp([-log[at], -high[at], -low[at]]).tolist())),
+            )
+            for at, group in enumerate(sides[1])
+        ],
+        only_before=[cell for cell, device in before.cells if (cell, device) not in after.cells],
+        only_after=[cell for cell, device in after.cells if (cell, device) not in before.cells],
+        differences=_differences(*sides),
+        overall=_overall([one, two], comparable),
+        control=_overall([_logs(side, other)[0] for side in sides], comparable),
     )
 
 
 def _nothing_shared(before: Side, after: Side) -> AtlasError:
     where = f"{before.name} and {after.name}"
+    theirs = {(_in_any_mode(cell), device[:3]): (cell, device) for cell, device in after.cells}
+    for cell, device in before.cells:
+        if found := theirs.get((_in_any_mode(cell), device[:3])):
+            named = [(_chip(each), str(mode.grad_mode or "unknown")) for mode, each in ((cell, device), found)]
+            values = zip(("the CPU", "the gradient mode"), *named, strict=True)
+            told = [f"{name} is {one} in A and {two} in B" for name, one, two in values if one != two]
+            remedy = "measure both on one CPU and in one gradient mode: each moves a latency by itself"
+            return AtlasError(f"cannot be compared: {'; '.join(told)}", where=where, remedy=remedy)
     if not {device for _, device in before.cells} & {device for _, device in after.cells}:
         return AtlasError(
             f"measured on different devices ({', '.join(before.devices)}; {', '.join(after.devices)}): "
@@ -257,135 +254,91 @@ def _nothing_shared(before: Side, after: Side) -> AtlasError:
     return AtlasError(
         f"no case is in both: {_sample(before)} in one, {_sample(after)} in the other",
         where=where,
-        remedy="measure the same models, batch sizes, modes and data types again",
+        remedy="measure the same models, batch sizes, variants and data types again",
     )
+
+
+def _in_any_mode(cell: Cell) -> Cell:
+    return msgspec.structs.replace(cell, grad_mode=None)
+
+
+def _chip(device: Device) -> str:
+    sets = f" ({', '.join(device.instruction_sets)})" if device.instruction_sets else ""
+    return f"{device.cpu or 'unknown'}{sets}"
 
 
 def _sample(side: Side) -> str:
     cell = next(iter(side.cells))[0]
     more = f" and {len(side.cells) - 1} more" if len(side.cells) > 1 else ""
-    return f"{cell.model} (batch size {cell.batch_size}, {cell.compile_mode}, {cell.precision}){more}"
+    return f"{cell.model} (batch size {cell.batch_size}, {cell.variant}, {cell.precision}){more}"
 
 
 def _totals(side: Side) -> Totals:
+    passed = sum(worst(group).status is Status.PASS for group in side.cells.values())
     return Totals(
-        name=side.name,
-        devices=tuple(side.devices),
-        cells=len(side.cells),
-        passed=sum(worst(group).status is Status.PASS for group in side.cells.values()),
-        superseded=side.superseded,
-        replication=replicate(itertools.chain.from_iterable(side.cells.values())),
+        name=side.name, devices=side.devices, cells=len(side.cells), passed=passed, superseded=side.superseded
     )
 
 
-# ── One cell ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _change(before: Sequence[Record], after: Sequence[Record], variant: VariantName) -> Change:
-    comparable = _is_comparable(before) and _is_comparable(after)
-    pair = [(process_latencies(_variants(before, variant)), process_latencies(_variants(after, variant)))]
-    ratio = mean_ratio(pair) if comparable else UNKNOWN
-    return Change(
-        cell=after[0].cell,
-        device_name=after[0].environment.device_name,
-        before=_outcome(before, variant),
-        after=_outcome(after, variant),
-        change=_as_change(ratio),
-        verdict=judge(ratio),
+def _logs(groups: Sequence[Sequence[Record]], variant: VariantName) -> tuple[Means, list[Outcome]]:
+    """Return the mean logarithms of the latencies of a variant, pooled as on the pages, and how its cells ended."""
+    several = [_samples(group, variant) for group in groups]
+    sizes, runs = np.array([len(each) for each in several]), [group[0].run for group in groups]
+    cells = Cells(
+        Processes([Measurement(eager=samples) for each in several for samples in each]),
+        sizes,
+        np.full(len(groups), np.nan),
+        np.array([runs.index(run) for run in runs]),
     )
-
-
-def _outcome(records: Sequence[Record], variant: VariantName) -> Outcome:
-    standing, variants = worst(records), _variants(records, variant)
-    pooled = latency(variants)
-    return Outcome(
-        status=standing.status,
-        reason=standing.reason,
-        latency_ms=pooled.value,
-        low_ms=pooled.low,
-        high_ms=pooled.high,
-        processes=process_latencies(variants).size,
-    )
-
-
-def _mean_change(pairs: Sequence[tuple[Sequence[Record], Sequence[Record]]], variant: VariantName) -> Estimate:
-    """Return the mean change over the cells that have a latency of this variant on both sides."""
-    comparable = [each for each in pairs if all(map(_is_comparable, each))]
-    latencies = [
-        (process_latencies(_variants(before, variant)), process_latencies(_variants(after, variant)))
-        for before, after in comparable
+    latency = cells.latency("eager")
+    outcomes = [
+        Outcome(status=end.status, reason=end.reason, latency_ms=ms, low_ms=low, high_ms=high, processes=processes)
+        for end, ms, low, high, processes in zip(
+            map(worst, groups), *(each.tolist() for each in (*latency, sizes)), strict=True
+        )
     ]
-    return _as_change(mean_ratio([pair for pair in latencies if pair[0].size and pair[1].size]))
+    return cells.logs("eager")._replace(mean=np.log(latency[0])), outcomes
 
 
-def _as_change(before_over_after: Estimate) -> Estimate:
-    ratio = before_over_after
-    return Estimate(1 / ratio.value - 1, 1 / ratio.high - 1, 1 / ratio.low - 1)
-
-
-def _variants(records: Sequence[Record], variant: VariantName) -> list[Samples]:
+def _samples(records: Sequence[Record], variant: VariantName) -> list[Samples]:
     """Return the variants with the batch size of their cell: a source may have another one for one of the two."""
     found = [(getattr(record.measurement, variant), record.cell) for record in records if record.measurement]
-    return [each for each, cell in found if each and each.batch_size in (None, cell.batch_size)]
+    timed = [(each, cell) for each, cell in found if each and (each.rounds_ms or each.published_ms)]
+    return [each for each, cell in timed if each.batch_size in (None, cell.batch_size)]
 
 
-def _is_comparable(records: Sequence[Record]) -> bool:
-    return worst(records).status in COMPARABLE
+def _overall(sides: Sequence[Means], comparable: NDArray[np.bool_]) -> Estimate:
+    """Return the mean change over the cells that have a latency on both sides."""
+    known = comparable & ~np.isnan([side.mean for side in sides]).any(axis=0)
+    if not known.any():
+        return UNKNOWN
+    before, after = (side.where(known) for side in sides)
+    return Estimate(*(float(end[0]) for end in np.expm1(difference(after, before, overall=True))))
 
 
 # ── What else differs ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _differences(pairs: Sequence[tuple[Sequence[Record], Sequence[Record]]]) -> tuple[Difference, ...]:
+def _differences(before: Sequence[Sequence[Record]], after: Sequence[Sequence[Record]]) -> list[Difference]:
     """Return what differs, conditions first, each pair of values once."""
     counted: Counter[tuple[str, str, str]] = Counter()
-    for before, after in pairs:
-        one, two = _surroundings(before), _surroundings(after)
+    for one, two in zip(map(_surroundings, before), map(_surroundings, after), strict=True):
         counted.update((name, one.get(name, "unknown"), two.get(name, "unknown")) for name in {**one, **two})
     found = [
         Difference(name=name, before=one, after=two, cells=cells, is_condition=name not in (*VERSIONS, "profile"))
         for (name, one, two), cells in counted.items()
         if one != two
     ]
-    return tuple(sorted(found, key=lambda each: not each.is_condition))
+    return sorted(found, key=lambda each: not each.is_condition)
 
 
 def _surroundings(records: Sequence[Record]) -> dict[str, str]:
     """Return what a cell was measured with, by name; several values of its processes are joined."""
     values: defaultdict[str, set[str]] = defaultdict(set)
     for record in records:
-        for name, value in {**_flat(record.environment), "profile": record.profile}.items():
-            values[name].add(value)
+        on = record.environment
+        known: dict[str, Any] = {name: getattr(on, name) for name in (*CONDITIONS, *VERSIONS)} | on.settings
+        for name, value in {**known, "profile": record.profile}.items():
+            if value is not None:
+                values[name].add(str(value))
     return {name: " and ".join(sorted(each)) for name, each in values.items()}
-
-
-def _flat(environment: Environment) -> dict[str, str]:
-    known: dict[str, Any] = {name: getattr(environment, name) for name in (*CONDITIONS, *VERSIONS)}
-    settings = known.pop("settings")
-    return {name: str(value) for name, value in {**known, **settings}.items() if value is not None}
-
-
-# ── A/A ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def replicate(records: Iterable[Record]) -> Replication:
-    """Compare eager with itself: between the compile modes of a run, or the processes of the only one.
-
-    Eager does the same whatever is compiled beside it, so each compile mode of a model, batch size and data type is a
-    replicate. Where there is one mode alone, its even processes are compared with its odd ones. At most one pair in
-    twenty should be called different: more say that the intervals are too narrow, or the machine busy.
-    """
-    same: defaultdict[tuple[Any, ...], defaultdict[Cell, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    for record in records:
-        eager = msgspec.structs.replace(record.cell, variant="eager")
-        same[eager, _device(record), record.environment.torch, record.run][record.cell].append(record)
-    verdicts = [judge(mean_ratio([pair])) for cells in same.values() for pair in _pairs(list(cells.values()))]
-    judged = [each for each in verdicts if each != "unknown"]
-    return Replication(pairs=len(judged), different=sum(each in {"faster", "slower"} for each in judged))
-
-
-def _pairs(replicates: Sequence[Sequence[Record]]) -> list[tuple[Array, Array]]:
-    latencies = [process_latencies(_variants(each, "eager")) for each in replicates]
-    if len(latencies) == 1:
-        return [(latencies[0][::2], latencies[0][1::2])]
-    return list(itertools.combinations(latencies, 2))

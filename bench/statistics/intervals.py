@@ -1,10 +1,11 @@
-"""Intervals: of the median of one process, over the processes of a cell, and of the ratio of two runs.
+"""Intervals: of the median of one process, over the processes of a cell, and of the difference of two sides.
 
 Processes differ by more than any one of them shows (6.5% against ±1% on ResNet-50, two cores), so an interval has to
 come from the differences *between* processes, and there are only three to eight of them. Resampling three values
 reaches ten different sets and covers far less than it claims; Student's t over the logarithms of the processes' medians
-covers as it claims from two processes on (`tests/bench/statistics/test_intervals.py` compares both). One process alone
-has the order-statistics interval of its median: true for that process, not for the machine.
+covers as it claims (`tests/bench/statistics/test_intervals.py` compares both). What three processes know least is their
+own scatter, so they borrow from the other cells of their run: see `moderated`. One process alone has the
+order-statistics interval of its median: true for that process, not for the machine.
 """
 
 from __future__ import annotations
@@ -14,13 +15,32 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bench.statistics.ragged import CONFIDENCE, Array, Indices, Ragged
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 Interval = tuple[Array, Array, Array]
 """Values and the ends of their intervals, each of shape (cells,); nan where unknown."""
+
+CONFIDENCE = 0.95
+"""Confidence of every interval that is shown."""
+
+SMALLEST_SAMPLE = 6
+"""Rounds below which no 95% interval of a median exists: even the whole range of five covers only 93.75%."""
+
+FEW = 6
+"""Processes from which on a cell knows its scatter well enough: its interval is 1.05 standard deviations wide on either
+side, and would be 0.8 if the scatter were known. With three processes it is 2.5, and would be 1.1."""
+
+POOLED = 6
+"""Cells that a run must have with two processes or more, for their scatter to say something of the others."""
+
+MOST_FREEDOM = 60
+"""Degrees of freedom of what the cells of a run have in common, at most: as good as a known scatter."""
 
 
 @dataclass(frozen=True)
@@ -35,64 +55,116 @@ class Estimate:
 UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 
-def over_processes(medians: Array, lists: Ragged, at: Indices, *, log: bool) -> Interval:
-    """Average the medians of the processes of each cell, with Student's t interval.
+class Means(NamedTuple):
+    """Means over the processes of each cell, their number, and the variance of a process with its degrees of freedom;
+    all of shape (cells,)."""
 
-    `medians` and `at` have the shape (cells, processes): the median of each process, nan where it has none, and the
-    position of its rounds in `lists`. `log` averages logarithms, for what is positive and scatters by a factor. A cell
-    with one process has the interval of its median.
+    mean: Array
+    n: Indices
+    variance: Array
+    freedom: Indices
+
+    def where(self, chosen: NDArray[np.bool_]) -> Means:
+        """Return those of some cells."""
+        return Means(self.mean[chosen], self.n[chosen], self.variance[chosen], self.freedom[chosen])
+
+    def interval(self) -> Interval:
+        """Return Student's interval of each mean."""
+        reach = _quantiles(self.freedom) * np.sqrt(self.variance / self.n)
+        return self.mean, self.mean - reach, self.mean + reach
+
+
+@np.errstate(all="ignore")
+def over_processes(values: Array, runs: Indices) -> Means:
+    """Average the values of each cell, shape (cells, processes), nan for none. `runs` numbers the run of each cell:
+    those of one run and device are `moderated` together."""
+    n = (~np.isnan(values)).sum(axis=1)
+    mean = np.nansum(values, axis=1) / n
+    freedom = np.maximum(n - 1, 0)
+    variance = np.nansum((values - mean[:, None]) ** 2, axis=1) / freedom
+    for run in np.flatnonzero(np.bincount(runs[freedom > 0], minlength=1) >= POOLED):
+        at = np.flatnonzero((runs == run) & (n < FEW))
+        prior, its_freedom, most = _prior(variance[runs == run], freedom[runs == run])
+        if its_freedom:
+            own = np.where(freedom[at] > 0, freedom[at] * variance[at], 0.0)
+            variance[at] = (its_freedom * prior + own) / (its_freedom + freedom[at])
+            freedom[at] = np.minimum(its_freedom + freedom[at], most)
+    return Means(mean, n, variance, freedom)
+
+
+def _prior(variances: Array, freedom: Indices) -> tuple[float, int, int]:
+    """Return the variance that the cells of a run have in common, the degrees of freedom that it is worth beside a
+    cell's own, 0 for none, and how many all cells have.
+
+    The more the variances differ beyond chance, the less they are worth. Empirical Bayes after G. K. Smyth, "Linear
+    models and empirical Bayes methods for assessing differential expression in microarray experiments" (2004),
+    section 6.2: log s² has the mean log σ² + ψ(d/2) − log(d/2) and the variance ψ′(d/2), beyond which ψ′(d₀/2) is left.
     """
-    known = ~np.isnan(medians)
-    n = known.sum(axis=1)
-    scale = np.log(medians) if log else medians
-    centre = np.nansum(scale, axis=1) / n
-    spread = np.sqrt(np.nansum((scale - centre[:, None]) ** 2, axis=1) / (n - 1))
-    quantile = np.array([math.nan, math.nan, *(student(each - 1) for each in range(2, n.max() + 1))])
-    reach = quantile[n] * spread / np.sqrt(n)
-    ends = np.stack((centre, centre - reach, centre + reach))
-    value, low, high = np.exp(ends) if log else ends
-    alone = np.flatnonzero(n == 1)
-    if alone.size:
-        process = known[alone].argmax(axis=1)
-        value[alone] = medians[alone, process]
-        first, last = lists.take(at[alone, process]).median_intervals()
-        # The median ratio of the pairs of rounds is not quite the ratio of the medians: the interval holds both.
-        low[alone], high[alone] = np.minimum(first, value[alone]), np.maximum(last, value[alone])
-    return value, low, high
+    known = freedom > 0
+    variances, freedom = variances[known], freedom[known]
+    variances = np.maximum(variances, 1e-5 * np.median(variances))  # three equal medians are chance
+    most = int(freedom.sum())
+    if not variances.all():
+        return 0.0, 0, most
+    digamma, trigamma = _polygammas(max(MOST_FREEDOM, int(freedom.max())))
+    logs = np.log(variances) - digamma[freedom] + np.log(freedom / 2)
+    beyond_chance = logs.var(ddof=1) - trigamma[freedom].mean()
+    prior = int(np.count_nonzero(trigamma[1 : MOST_FREEDOM + 1] >= beyond_chance))
+    return math.exp(logs.mean() + digamma[prior] - math.log(prior / 2)) if prior else 0.0, prior, most
 
 
-def median_interval(rounds: Array) -> tuple[float, float]:
-    """Return the interval of the median of one process's rounds: see `Ragged.median_intervals`."""
-    low, high = Ragged(np.asarray(rounds, np.float64), np.array([len(rounds)])).median_intervals()
-    return float(low[0]), float(high[0])
+@lru_cache
+def _polygammas(most: int) -> tuple[Array, Array]:
+    """Return ψ(d/2) and ψ′(d/2) for d up to `most`, exact by recurrence; nan for 0."""
+    digamma, trigamma = np.full((2, most + 1), np.nan)
+    digamma[1], digamma[2] = -np.euler_gamma - 2 * math.log(2), -np.euler_gamma
+    trigamma[1], trigamma[2] = math.pi**2 / 2, math.pi**2 / 6
+    for d in range(3, most + 1):
+        digamma[d] = digamma[d - 2] + 2 / (d - 2)
+        trigamma[d] = trigamma[d - 2] - 4 / (d - 2) ** 2
+    return digamma, trigamma
 
 
-def mean_ratio(pairs: Sequence[tuple[Array, Array]]) -> Estimate:
-    """Return numerator ÷ denominator, its geometric mean over the pairs, with Welch's interval.
+@np.errstate(all="ignore")
+def difference(one: Means, two: Means, *, overall: bool = False) -> Interval:
+    """Return the difference of independent means with Welch's interval, of each cell or `overall` the mean of all.
 
-    A pair has the values of the processes of both sides, shapes (processes,) and (processes,), independent of each
-    other: the latencies of one cell in two runs. Scatter may differ from side to side; degrees of freedom are rounded
-    down, because with three processes on the side that scatters more, Welch's own cover 98% where they claim 99. Where
-    some side has one process alone, nothing shows its scatter, and that pooled over all sides stands for each
-    (Student's interval); nan where every side has only one.
+    Degrees of freedom are rounded down, because with three processes on the side that scatters more, Welch's own cover
+    98% where they claim 99. A process that stands alone scatters as those of the other side; nan where both do.
     """
-    sides = [(sign, np.log(side)) for pair in pairs for sign, side in zip((1, -1), pair, strict=True)]
-    if not sides or any(not side.size for _, side in sides):
-        return UNKNOWN
-    value = math.exp(sum(sign * side.mean() for sign, side in sides) / len(pairs))
-    sizes = np.array([side.size for _, side in sides])
-    squares = np.array([float(((side - side.mean()) ** 2).sum()) for _, side in sides])
-    freedom = sizes - 1
-    if not freedom.any():
-        return Estimate(value, math.nan, math.nan)
-    if freedom.all():
-        parts = squares / freedom / sizes
-        free = parts.sum() ** 2 / (parts**2 / freedom).sum() if parts.any() else 1
-    else:
-        parts = squares.sum() / freedom.sum() / sizes
-        free = freedom.sum()
-    reach = student(max(1, int(free + 1e-9))) * math.sqrt(parts.sum()) / len(pairs)
-    return Estimate(value, value * math.exp(-reach), value * math.exp(reach))
+    freedom = np.stack((one.freedom, two.freedom))
+    variance = np.stack((one.variance, two.variance))
+    known = freedom > 0
+    parts = np.where(known, variance, variance[::-1]) / np.stack((one.n, two.n))
+    axis = None if overall else 0
+    total = np.atleast_1d(parts.sum(axis=axis))
+    free = total**2 / (parts**2 / np.where(known, freedom, freedom[::-1])).sum(axis=axis)
+    free = np.where(total == 0, 1, np.minimum(free, freedom.sum(axis=axis)))
+    value = one.mean - two.mean
+    value, cells = (value.mean(keepdims=True), value.size) if overall else (value, 1)
+    reach = _quantiles(np.nan_to_num(free + 1e-9).astype(np.int64)) * np.sqrt(total) / cells
+    return value, value - reach, value + reach
+
+
+def median_interval(rounds: Sequence[float] | Array) -> tuple[float, float]:
+    """Return the interval of the median of one process's rounds, from order statistics: no shape of the noise is
+    assumed.
+
+    How many rounds fall below the true median is binomial, so the interval runs between the ranks n/2 ± z√n/2,
+    interpolated. nan for fewer than `SMALLEST_SAMPLE`.
+    """
+    n = len(rounds)
+    if n < SMALLEST_SAMPLE:
+        return math.nan, math.nan
+    reach = statistics.NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(n) / 2
+    low, high = np.interp((n / 2 - reach, n / 2 + reach), np.arange(n) + 0.5, np.sort(rounds))
+    return float(low), float(high)
+
+
+def _quantiles(freedom: Indices) -> Array:
+    known, where = np.unique(freedom, return_inverse=True)
+    found: Array = np.array([student(each) if each > 0 else math.nan for each in known.tolist()])[where]
+    return found
 
 
 @lru_cache
@@ -105,31 +177,6 @@ def student(freedom: int, confidence: float = CONFIDENCE) -> float:
     density = np.cos(theta) ** (freedom - 1)
     area = np.concatenate(([0.0], np.cumsum(density[1:] + density[:-1])))
     return math.sqrt(freedom) * math.tan(float(np.interp(confidence, area / area[-1], theta)))
-
-
-# ── While measuring ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class Precision:
-    """Half-widths of the 95% interval within a process at which sampling may stop, as shares of the value."""
-
-    speedup: float = 0.005
-    latency: float = 0.01
-
-
-def is_precise(variants: Sequence[Array], target: Precision) -> bool:
-    """Return whether the rounds so far, shape (rounds,) for eager and compiled or for one variant, meet `target`."""
-    ratios = [variants[0] / variants[1]] if len(variants) == 2 else []
-    return all(_half_width(each) <= target.latency for each in variants) and all(
-        _half_width(each) <= target.speedup for each in ratios
-    )
-
-
-def _half_width(values: Array) -> float:
-    low, high = median_interval(values)
-    half = (high - low) / 2 / float(np.median(values))
-    return math.inf if math.isnan(half) else half
 
 
 def has_converged(latencies_ms: Sequence[float], window: int, tolerance: float) -> bool:

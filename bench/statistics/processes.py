@@ -1,18 +1,19 @@
-"""What many processes measured, as arrays: one figure per process, and one list of rounds.
+"""What many processes measured, as arrays with one figure for each process, and the medians of their rounds.
 
 Takes `Measurement`s; returns `Processes`, from which `bench.statistics.cells` computes every statistic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter, sub, truediv
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bench.records.record import PHASES, Measurement, Samples, Start, Telemetry
-from bench.statistics.ragged import Array, Ragged
+from bench.records.record import PHASES, Compilation, Measurement, Samples, Start, Telemetry
+from bench.statistics.intervals import Array
 
 VariantName = Literal["eager", "compiled"]
 
@@ -20,19 +21,14 @@ VARIANTS: tuple[VariantName, ...] = ("eager", "compiled")
 
 VARIANT_FIGURES = (
     *("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call"),
-    *("published_mean_ms", "published_median_ms", "published_images_s"),
+    *("published_ms", "published_images_s"),
 )
 """Numbers of a `Samples` that are read as they are; their names here have the variant before them."""
 
 PARTS: Mapping[str, Sequence[str]] = {
     "work": (
-        "flop",
-        "traffic_bytes",
-        "streamed_bytes",
-        "compiled_traffic_bytes",
-        "convolution_flop",
-        "activations",
-        "parameters",
+        *("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "convolution_flop"),
+        *("activations", "parameters"),
     ),
     "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s", "convolution_flop_s"),
     "graphs": ("graphs", "recompiles", "batch_size_recompiles", "breaks", "cudagraph_skips", "replays"),
@@ -41,80 +37,91 @@ PARTS: Mapping[str, Sequence[str]] = {
 }
 """Numbers of the parts of a `Measurement` that are read as they are; of what is a list, its length."""
 
-COUNTED = frozenset({"breaks", "cudagraph_skips"})
-"""Those of `PARTS` that are lists."""
-
 STARTS: tuple[Start, ...] = get_args(Start)
 
-READINGS = ("clock_mhz", "temperature_c")
-"""Lists of `Telemetry`."""
+COMPARISONS: Mapping[str, Callable[[float, float], float]] = {"speedup": truediv, "saving": sub}
+"""How the latency of compiled is compared with that of eager."""
 
 
 class Processes:
     """The measurements of processes, numbered from 0. `figures` has arrays of shape (processes,), nan where unknown;
-    `lists` has a list for each process: by variant its device times and the medians of its rounds, and `READINGS`."""
+    `rounds_ms` has for each process the medians of its rounds by variant."""
 
     def __init__(self, measurements: Sequence[Measurement]) -> None:
-        self.figures = {"has_compiled": np.array([each.compiled is not None for each in measurements], np.float64)}
-        self.lists: dict[str, Ragged] = {}
+        self.figures: dict[str, Array] = {}
         for part, names in PARTS.items():
             values = [getattr(each, part) for each in measurements]
             self.figures |= {name: _column(values, name) for name in names}
-        phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
-        self.figures |= {f"{name}_s": _array([each.get(name) for each in phases]) for name in PHASES}
-        ready = [each.compilation.ready_s if each.compilation else {} for each in measurements]
-        self.figures |= {f"{start}_s": _array([each.get(start) for each in ready]) for start in STARTS}
+        compiled = [each.compilation or Compilation() for each in measurements]
+        self.figures |= {f"{name}_s": _array(each.phases_s.get(name) for each in compiled) for name in PHASES}
+        self.figures |= {f"{name}_s": _array(each.ready_s.get(name) for each in compiled) for name in STARTS}
         telemetry = [each.telemetry or Telemetry() for each in measurements]
-        self.lists |= {name: Ragged.of([getattr(each, name) for each in telemetry]) for name in READINGS}
-        for variant in VARIANTS:
-            self._add_variant(variant, [getattr(each, variant) for each in measurements])
-        eager, compiled = (self.figures[f"{variant}_batch_size"] for variant in VARIANTS)
-        alike = (eager == compiled) | (np.isnan(eager) & np.isnan(compiled))
-        self.comparable = (self.figures["has_compiled"] > 0) & alike
-        self._add_pairs()
+        self.figures["clock_mhz"] = _medians(each.clock_mhz for each in telemetry)
+        self.figures["temperature_c"] = _array(max(each.temperature_c, default=None) for each in telemetry)
+        self.rounds_ms = {name: [_rounds_ms(getattr(each, name)) for each in measurements] for name in VARIANTS}
+        for name in VARIANTS:
+            samples = [getattr(each, name) or Samples() for each in measurements]
+            self.figures |= {f"{name}_{figure}": _column(samples, figure) for figure in VARIANT_FIGURES}
+            self.figures |= {
+                f"{name}_latency": _medians(self.rounds_ms[name]),
+                f"{name}_device_ms": _medians(each.device_ms for each in samples),
+                f"{name}_samples": _array(sum(map(len, each.rounds_ms)) for each in samples),
+            }
+        self._compare(measurements)
+        layouts = [_layout(each.others) for each in measurements]
+        for at, name in enumerate(("layout_share", "channels_last_speedup")):
+            self.figures[name] = _array(each[at] for each in layouts)
 
-    def _add_variant(self, variant: VariantName, values: Sequence[Samples | None]) -> None:
-        lists, figures = self.lists, self.figures
-        figures |= {f"{variant}_{name}": _column(values, name) for name in VARIANT_FIGURES}
-        known = [each or Samples() for each in values]
-        lists[f"{variant}_device"] = Ragged.of([each.device_ms for each in known])
-        calls = Ragged.of([calls for each in known for calls in each.rounds_ms])
-        rounds = np.array([len(each.rounds_ms) for each in known], np.int64)
-        samples = calls.merged(rounds)
-        medians = calls.medians()
-        alone = np.flatnonzero(np.repeat(rounds == 1, rounds))  # blocks of the protocol of 2023 are worth their mean
-        blocks = calls.take(alone)
-        medians[alone] = np.add.reduceat(blocks.flat, blocks.starts) / blocks.lengths
-        lists[f"{variant}_rounds"] = Ragged(medians, rounds)
-        figures[f"{variant}_latency"] = lists[f"{variant}_rounds"].medians()
-        figures[f"{variant}_device_ms"] = lists[f"{variant}_device"].medians()
-        figures[f"{variant}_samples"] = samples.lengths.astype(np.float64)
-        mean, median = figures[f"{variant}_published_mean_ms"], figures[f"{variant}_published_median_ms"]
-        figures[f"{variant}_published_ms"] = np.where(np.isnan(median), mean, median)
-
-    def _add_pairs(self) -> None:
+    def _compare(self, measurements: Sequence[Measurement]) -> None:
         """Compare both variants by their latencies, and by pairs of rounds: in these, what slows down both cancels out.
 
-        The figures are those of the latencies, which readers see beside them. The pairs give the interval of a process
-        that stands alone, and `paired_speedup`: where it differs from the other, the machine did not hold still.
+        The figures are those of the latencies, which readers see beside them. `paired_speedup` is that of the pairs:
+        where it differs from the other, the machine did not hold still. There are no pairs where the variants ran in
+        processes of their own.
         """
-        eager, compiled = (self.lists[f"{variant}_rounds"] for variant in VARIANTS)
-        common = np.where(self.comparable, np.minimum(eager.lengths, compiled.lengths), 0)
-        eager, compiled = eager.cut(common), compiled.cut(common)
+        self.figures["comparable"] = _array(float(each.is_comparable) for each in measurements)
+        self.figures["interleaved"] = _array(float(each.interleaved) for each in measurements)
+        self.figures["paired_speedup"] = _medians(self.paired("speedup", at) for at in range(len(measurements)))
         with np.errstate(all="ignore"):
-            self.lists["speedup"] = Ragged(eager.flat / compiled.flat, common)
-            self.figures["paired_speedup"] = self.lists["speedup"].medians()
-            self.lists["saving"] = Ragged(eager.flat - compiled.flat, common)
-            latencies = [np.where(common > 0, self.figures[f"{variant}_latency"], np.nan) for variant in VARIANTS]
-            self.figures |= {"speedup": np.divide(*latencies), "saving": np.subtract(*latencies)}
+            eager, compiled = (self.figures[f"{name}_latency"] for name in VARIANTS)
+            comparable = self.figures["comparable"] > 0
+            self.figures["speedup"] = np.where(comparable, eager / compiled, np.nan)
+            self.figures["saving"] = np.where(comparable, eager - compiled, np.nan)
+
+    def paired(self, name: str, at: int) -> list[float]:
+        """Return the speedup or saving within each round of a process, none unless its rounds were interleaved."""
+        if not self.figures["comparable"][at] or not self.figures["interleaved"][at]:
+            return []
+        return list(map(COMPARISONS[name], *(self.rounds_ms[variant][at] for variant in VARIANTS)))
+
+
+def _rounds_ms(samples: Samples | None) -> list[float]:
+    """Return the median of each round; a block of the protocol of 2023, which stands alone, is worth its mean."""
+    rounds = samples.rounds_ms if samples else ()
+    return [statistics.fmean(rounds[0])] if len(rounds) == 1 else [statistics.median(calls) for calls in rounds]
+
+
+def _layout(others: Mapping[str, Samples]) -> tuple[float | None, float | None]:
+    """Return what part of the saving is owed to the memory layout that Inductor chose, and how many times as fast eager
+    alone is with channels last: from rounds of all four in turn, apart from those that are compared."""
+    latency = {name: statistics.median(rounds) for name, each in others.items() if (rounds := _rounds_ms(each))}
+    given = next((name for name in latency if name.endswith(":given-layout")), "")
+    eager, compiled = latency.get("eager"), latency.get(given.removesuffix(":given-layout"))
+    channels_last = latency.get("eager:channels_last")
+    share = (latency[given] - compiled) / (eager - compiled) if eager and compiled and eager != compiled else None
+    return share, eager / channels_last if eager and channels_last else None
 
 
 def _column(values: Iterable[Any], name: str) -> Array:
     """Return an attribute of each value, nan where the attribute or the value is None."""
     get = attrgetter(name)
-    found = [None if value is None else get(value) for value in values]
-    return _array([None if each is None else len(each) for each in found] if name in COUNTED else found)
+    found = (None if value is None else get(value) for value in values)
+    return _array(len(each) if isinstance(each, tuple) else each for each in found)
 
 
-def _array(values: Sequence[float | None]) -> Array:
-    return np.array(values, np.float64)  # nan for None
+def _medians(lists: Iterable[Sequence[float]]) -> Array:
+    return _array(statistics.median(each) if each else None for each in lists)
+
+
+def _array(values: Iterable[float | None]) -> Array:
+    return np.array(list(values), np.float64)  # nan for None

@@ -11,12 +11,11 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.statistics.intervals import Estimate
-from bench.statistics.ragged import Array
+from bench.statistics.intervals import Array, Estimate
 
-Verdict = Literal["faster", "slower", "same", "ambiguous", "doubtful", "unknown"]
-"""``ambiguous``: the interval reaches beyond 1% and does not lie there wholly. ``doubtful``: there is a reason not to
-trust the figures (`generator.data.lint`). ``unknown``: there is nothing to judge."""
+Verdict = Literal["faster", "slower", "same", "inconclusive", "doubtful", "unknown"]
+"""``inconclusive``: the interval reaches beyond 1% and does not lie there wholly. ``doubtful``: there is a reason not
+to trust the figures (`generator.data.lint`). ``unknown``: there is nothing to judge."""
 
 SAME = 0.01
 """Differences that stay below 1% are called the same: no one chooses a mode for less."""
@@ -31,14 +30,14 @@ def verdicts(low: Array, high: Array) -> NDArray[Any]:
     unknown = np.isnan(low) | np.isnan(high)
     same = (low >= 1 / (1 + SAME)) & (high <= 1 + SAME)
     return np.select(
-        [unknown, same, low > 1 + SAME, high < 1 / (1 + SAME)], ["unknown", "same", "faster", "slower"], "ambiguous"
+        [unknown, same, low > 1 + SAME, high < 1 / (1 + SAME)], ["unknown", "same", "faster", "slower"], "inconclusive"
     )
 
 
 def verdicts_without_interval(ratio: Array) -> NDArray[Any]:
     """Return the `Verdict` of each published ratio, shape (cells,): faster or slower beyond `NOISE`."""
     return np.select(
-        [np.isnan(ratio), ratio > 1 + NOISE, ratio < 1 / (1 + NOISE)], ["unknown", "faster", "slower"], "ambiguous"
+        [np.isnan(ratio), ratio > 1 + NOISE, ratio < 1 / (1 + NOISE)], ["unknown", "faster", "slower"], "inconclusive"
     )
 
 

@@ -36,7 +36,7 @@ from generator.data.parts import Part
 from generator.data.selection import JoinedRecords, Row
 
 if TYPE_CHECKING:
-    from bench.statistics.ragged import Indices
+    from bench.statistics.intervals import Indices
 
 
 HISTORY = 20_000

@@ -257,7 +257,7 @@ _TEXTS = (
     _column(
         "verdict",
         str,
-        "faster, slower, same, ambiguous, doubtful or unknown",
+        "faster, slower, same, inconclusive, doubtful or unknown",
         "",
         N_("Verdict"),
         "verdict",
@@ -265,7 +265,7 @@ _TEXTS = (
         detail=HEADING,
         values=get_args(Verdict),
     ),
-    _column("causes", str, "causes of the verdict, the best first: JSON pairs of cause and figure"),
+    _column("causes", str, "causes of the verdict, the best first: JSON lists of cause, figure, share of the saving"),
     _column("stop_reason", str, "why the measurement ended"),
     _column("flags", str, "what an importer or the doctor marked, separated by spaces"),
     _column("command", str, "the command that reproduces the cell"),

@@ -28,9 +28,9 @@ from bench.records import record
 from bench.records.families import family_slug
 from bench.records.record import THROUGHPUT_PROFILES, Cell, Environment, Measurement, Origin, Source, Status
 from bench.statistics.causes import explain
-from bench.statistics.cells import by_size
-from bench.statistics.processes import VARIANTS, Processes
-from bench.statistics.ragged import Array, Indices
+from bench.statistics.cells import Cells
+from bench.statistics.intervals import Indices
+from bench.statistics.processes import Processes
 from generator.cache import Cache, code_digest, digest
 from generator.data.archive import Database, Stamp, measurements
 from generator.data.names import device_slug, distinct_labels, model_slug, short_name, slugs
@@ -175,7 +175,7 @@ def _refuse_shared_runs(files: Sequence[tuple[Any, ...]]) -> None:
 _GROUPS = """
 CREATE OR REPLACE TEMP TABLE groups AS
 SELECT file, run, cell, machine, min(rowid) AS id, arg_min(rowid, process) AS standing, count(*) AS attempts,
-    max(measured_at) AS measured_at, min(status) <> max(status) AS is_mixed
+    max(measured_at) AS measured_at, min(status) <> max(status) OR min(gave) <> max(gave) AS is_mixed
 FROM lines GROUP BY file, run, cell, machine
 """
 
@@ -214,8 +214,8 @@ ORDER BY id
 _LINES = """
 SELECT s.id, standing, attempts, s.measured_at, path, size, modified_ns, lines.rowid AS number,
     lines.* EXCLUDE (file, machine, source_date, process, measured_at, gave)
-FROM shown s JOIN lines USING (file, run, cell, machine) JOIN files USING (file)
-WHERE s.id IN (SELECT unnest(?::BIGINT[])) ORDER BY s.id, process
+FROM cells s JOIN lines USING (file, run, cell, machine) JOIN files USING (file)
+WHERE file IN (SELECT file FROM cells WHERE id IN (SELECT unnest(?::BIGINT[]))) ORDER BY s.id, process
 """
 
 
@@ -343,20 +343,28 @@ _Rows = tuple[pd.DataFrame, list[Mapping[str, Sequence[float]]]]
 
 
 def _made(database: Database, ids: Sequence[int]) -> _Rows:
-    """Return the rows of some cells and their rounds, from the lines of their files."""
+    """Return the rows of some cells and their rounds, from the lines of their files. The others of their runs, of which
+    newer ones are shown, still tell how processes scatter."""
     found = database.execute(_LINES, [ids])
     columns = [name for name, *_ in found.description or ()]
     lines = [dict(zip(columns, values, strict=True)) for values in found.fetchall()]
     describe, measured = _description(database, lines), cache(measurements)
     rows = [describe(list(group)) for _, group in groupby(lines, key=itemgetter("id"))]
     several = [list(_measured(row["lines"], measured)) for row in rows]
-    processes = Processes([one for each in several for one in each])
-    sizes = np.array([len(each) for each in several], np.int64)
-    figures = _pooled(processes, sizes, np.array([row["batch_size"] for row in rows], np.float64))
-    rounds = {variant: processes.lists[f"{variant}_rounds"].merged(sizes).lists() for variant in VARIANTS}
+    cells = Cells(
+        Processes([one for each in several for one in each]),
+        np.array([len(each) for each in several], np.int64),
+        np.array([row["batch_size"] for row in rows], np.float64),
+        pd.factorize(np.array([f"{row['run']} {row['device']}" for row in rows], object))[0],
+    )
+    rounds, figures, wanted = cells.rounds_ms(), _figures(cells), set(ids)
+    at = [place for place, row in enumerate(rows) if row["id"] in wanted]
     return (
-        _frame([row | _reasons(each) for row, each in zip(rows, several, strict=True)], figures),
-        [{variant: lists[at] for variant, lists in rounds.items() if lists[at]} for at in range(len(rows))],
+        _frame(
+            [rows[place] | _reasons(several[place]) for place in at],
+            {name: [values[place] for place in at] for name, values in figures.items()},
+        ),
+        [rounds[place] for place in at],
     )
 
 
@@ -411,17 +419,15 @@ def _json_of(values: Iterable[Any]) -> str:
     return json.dumps(distinct, ensure_ascii=False) if distinct else ""
 
 
-def _pooled(processes: Processes, sizes: Indices, batch_sizes: Array) -> dict[str, Any]:
-    """Return the columns that follow from what the processes of each row measured."""
-    figures: dict[str, Any] = defaultdict(lambda: np.full(len(sizes), np.nan))
-    verdicts, explained = ["unknown"] * len(sizes), [""] * len(sizes)
-    for where, cells in by_size(processes, sizes, batch_sizes):
-        for name, values in cells.figures().items():
-            figures[name][where] = values
-        for row, verdict, several in zip(where.tolist(), cells.verdicts.tolist(), explain(cells), strict=True):
-            verdicts[row] = verdict
-            explained[row] = json.dumps([(each.cause.value, each.figure) for each in several]) if several else ""
-    return {**figures, "processes": sizes.astype(np.float64), "verdict": verdicts, "causes": explained}
+def _figures(cells: Cells) -> dict[str, Sequence[Any]]:
+    """Return the columns that follow from what the processes of each cell measured."""
+    causes = [[(each.cause.value, each.figure, each.share) for each in several] for several in explain(cells)]
+    return {
+        **{name: values.tolist() for name, values in cells.figures().items()},
+        "processes": (cells.at >= 0).sum(axis=1).tolist(),
+        "verdict": cells.verdicts.tolist(),
+        "causes": [json.dumps(several) if several else "" for several in causes],
+    }
 
 
 def _frame(rows: Sequence[Mapping[str, Any]], figures: Mapping[str, Any]) -> pd.DataFrame:

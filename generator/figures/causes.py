@@ -13,8 +13,8 @@ from generator.languages.language import Language
 
 
 def parse(text: str) -> list[Explanation]:
-    """Parse the causes of a row of the results: a list of pairs in JSON."""
-    return [Explanation(Cause(cause), figure) for cause, figure in json.loads(text or "[]")]
+    """Parse the causes of a row of the results: a list of cause, figure and share, in JSON."""
+    return [Explanation(Cause(cause), figure, share) for cause, figure, share in json.loads(text or "[]")]
 
 
 def why(causes: str, verdict: str, words: Words) -> str:
@@ -23,24 +23,33 @@ def why(causes: str, verdict: str, words: Words) -> str:
         return words.say(
             words.language.gettext("The data lint marks this record as doubtful, so no recommendation is based on it.")
         )
-    sentences = [_sentence(each, verdict, words) for each in parse(causes)]
-    if not sentences and verdict == "ambiguous":
+    sentences = [sentence for each in parse(causes) for sentence in _sentences(each, verdict, words)]
+    if not sentences and verdict == "inconclusive":
         return words.say(words.language.gettext("The result is inconclusive, so there is nothing to explain."))
     return words.sentences(sentences or [words.language.gettext("None of the measurements explains this result.")])
 
 
-def _sentence(explanation: Explanation, verdict: str, words: Words) -> str:
-    language, figure = words.language, explanation.figure
+def _sentences(explanation: Explanation, verdict: str, words: Words) -> list[str]:
+    """Return a cause in words, with its share of the saving unless that is estimated as all of it."""
+    language, figure, share = words.language, explanation.figure, explanation.share
     message = _message(explanation.cause, verdict == "faster", round(figure), language)
-    return words.say(
-        message, share=language.percent(figure, 0), count=language.number(round(figure)), speedup=language.ratio(figure)
-    )
+    figures = {"share": language.percent(figure, 0), "count": language.number(round(figure))}
+    found = [words.say(message, **figures, speedup=language.ratio(figure))]
+    if share is not None and share < 1:
+        part = language.gettext("This accounts for %(share)s of the time that compiling saves.")
+        found.append(words.say(part, share=language.percent(share, 0)))
+    return found
 
 
-def _message(cause: Cause, is_faster: bool, count: int, language: Language) -> str:  # noqa: PLR0911 - a cause a case
+def _message(cause: Cause, is_faster: bool, count: int, language: Language) -> str:  # noqa: C901, PLR0911 - all causes
     """Return the message of a cause, with a placeholder for its figure: a share, a count or a ratio."""
     gettext, ngettext = language.gettext, language.ngettext
     match cause:
+        case Cause.LAYOUT:
+            return gettext(
+                "The compiler chooses the channels-last memory layout for convolutions. In eager mode, this layout "
+                "alone gives a speedup of %(speedup)s."
+            )
         case Cause.HOST_BOUND if is_faster:
             return gettext("In eager mode, the device spends %(share)s of a call waiting for the host.")
         case Cause.HOST_BOUND:

@@ -331,9 +331,9 @@ def boxes_explained(language: Language) -> str:
 
 
 def judged(lower: float, upper: float) -> Verdict:
-    """Return the verdict on a box of changes of a time: the one that three of four deserve, ambiguous without one."""
+    """Return the verdict on a box of changes of a time: the one that three of four deserve, else inconclusive."""
     ends = {judge_change(lower), judge_change(upper)}
-    return ends.pop() if len(ends) == 1 else "ambiguous"
+    return ends.pop() if len(ends) == 1 else "inconclusive"
 
 
 # ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────

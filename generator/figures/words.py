@@ -202,7 +202,7 @@ class Words:
             "faster": gettext("faster"),
             "slower": gettext("slower"),
             "same": gettext("the same"),
-            "ambiguous": gettext("inconclusive"),
+            "inconclusive": gettext("inconclusive"),
             "doubtful": gettext("doubtful"),
             "unknown": gettext("unknown"),
         }.get(verdict, UNKNOWN)

@@ -124,7 +124,7 @@ class Changes:
         return len(self.losses)
 
     def verdict(self, box: Box) -> Verdict:
-        """Return faster or slower where three of four models or more are, else ambiguous."""
+        """Return faster or slower where three of four models or more are, else inconclusive."""
         return judged(self.as_time(box.lower), self.as_time(box.upper))
 
     def as_time(self, change: float) -> float:

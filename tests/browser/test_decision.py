@@ -71,7 +71,7 @@ CASES = [
     (row(), 220, "warm", "compile"),
     (row(), 179, "warm", "few-calls"),
     (row(cold={"ready_s": [20.0, 1], "calls": [2000, 1800, "inf", -2]}), 10**9, "cold", "close-calls"),
-    (row(verdict="ambiguous"), 10**9, "cold", "close"),
+    (row(verdict="inconclusive"), 10**9, "cold", "close"),
     (row(verdict="same"), 10**9, "cold", "close"),
     (row(verdict="slower"), 10**9, "cold", "slower"),
     (row(cold=UNKNOWN_COST), 10, "cold", "cost-unknown"),
@@ -133,7 +133,7 @@ OUTCOMES = {
     "faster": {"compile", "few-calls", "close-calls", "cost-unknown", "likely"},
     "slower": {"slower"},
     "same": {"close"},
-    "ambiguous": {"close"},
+    "inconclusive": {"close"},
     "doubtful": {"doubtful", *ESTIMATED},
     "unknown": {"unknown", *ESTIMATED},
 }

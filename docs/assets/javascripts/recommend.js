@@ -2,7 +2,7 @@
 // decision.js shows it; generator/pages/decision.py has the words for each outcome, and packs the rows.
 
 const OF_STATUS = { oom: "compiled-failed", eager_oom: "eager-failed", fail_accuracy: "wrong", throttled: "unknown", skipped: "unknown" }
-const OF_VERDICT = { slower: "slower", same: "close", ambiguous: "close", doubtful: "doubtful", unknown: "unknown" }
+const OF_VERDICT = { slower: "slower", same: "close", inconclusive: "close", doubtful: "doubtful", unknown: "unknown" }
 const FAILED = ["crash", "timeout", "fail_to_run"]
 
 // The rows of a file, and its models by slug. A figure is a list of its value, the ends of its interval and its decimals.

@@ -75,7 +75,7 @@ def test_every_cell_of_both_has_a_change_and_a_verdict() -> None:
             measured("DETR", (9.0, 10.5, 12.0)),
         ],
     )
-    assert verdicts(comparison) == {"ViT": "slower", "BeiT": "faster", "ResNet": "same", "DETR": "ambiguous"}
+    assert verdicts(comparison) == {"ViT": "slower", "BeiT": "faster", "ResNet": "same", "DETR": "inconclusive"}
     vit = comparison.cells[0]
     assert vit.change.value == pytest.approx(0.10)
     assert vit.change.low < 0.10 < vit.change.high

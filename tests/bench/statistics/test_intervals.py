@@ -160,7 +160,7 @@ def test_published_means_give_values_without_intervals() -> None:
     assert saving_ms([published]).value == 3.0
     assert verdict([published]) == "faster"  # a published figure has no interval: differences beyond 5% are clear
     close = Measurement(eager=Samples(published_mean_ms=6.2), compiled=Samples(published_mean_ms=6.0))
-    assert verdict([close]) == "ambiguous"
+    assert verdict([close]) == "inconclusive"
 
 
 def test_no_samples_no_figures() -> None:
@@ -203,7 +203,7 @@ def test_an_uncertain_saving_pays_back_at_an_uncertain_time() -> None:
 
 def test_nobody_knows_when_an_unclear_gain_pays_back() -> None:
     cell = [pair([eager] * 9, [20.0] * 9, cold_s=5.0) for eager in (19.0, 22.0, 24.0)]
-    assert verdict(cell) == "ambiguous"
+    assert verdict(cell) == "inconclusive"
     assert math.isnan(break_even_calls(cell).value)
 
 
@@ -221,9 +221,9 @@ def test_an_unmeasured_cost_has_no_break_even() -> None:
         (0.90, 0.97, "slower"),
         (1 / (1 + SAME), 1 + SAME, "same"),
         (1.001, 1.009, "same"),
-        (0.98, 1.03, "ambiguous"),
-        (1.005, 1.03, "ambiguous"),  # a reader who sees 1.00–1.03 would not call it clear
-        (0.97, 0.995, "ambiguous"),
+        (0.98, 1.03, "inconclusive"),
+        (1.005, 1.03, "inconclusive"),  # a reader who sees 1.00–1.03 would not call it clear
+        (0.97, 0.995, "inconclusive"),
         (math.nan, math.nan, "unknown"),
     ],
 )

@@ -98,7 +98,7 @@ def test_all_that_a_gpu_tells_is_a_column(tmp_path: Path) -> None:
     assert (row["clock_mhz"], row["temperature_c"], row["repeated_rounds"]) == (1940, 55, 3)
     assert (row["graph_breaks"], row["batch_size_recompiles"]) == (2, 2)
     assert json.loads(row["graph_break_reasons"])[0] == {"location": "transformers/vit.py:7", "reason": "call <print>"}
-    assert [cause for cause, _ in json.loads(row["causes"])] == ["host_bound", "cudagraph_skips", "graph_breaks"]
+    assert [cause for cause, *_ in json.loads(row["causes"])] == ["host_bound", "cudagraph_skips", "graph_breaks"]
     assert row["break_even_warm_calls_low"] < row["break_even_warm_calls"] < row["break_even_warm_calls_high"]
 
 

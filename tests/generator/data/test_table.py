@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import sub, truediv
 from pathlib import Path
-from statistics import NormalDist, fmean, median, stdev
-from typing import Any
+from statistics import NormalDist, fmean, median, variance
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -39,12 +39,15 @@ from generator.data.selection import records as records_of
 VARIANTS = ("eager", "compiled")
 STARTS: tuple[Start, ...] = ("cold", "warm")
 
+Figures = tuple[float, ...]
+"""A value and the ends of its interval."""
+
 
 def some(chance: float, value: Any) -> Any:
     return value if random.random() < chance else None
 
 
-def variant(latency_ms: float, rounds: int, calls: int) -> Samples:
+def samples(latency_ms: float, rounds: int, calls: int) -> Samples:
     """Any variant that a record may have: timed or published, with or without what a device tells."""
     timed = tuple(
         tuple(latency_ms * random.lognormvariate(0, 0.05) for _ in range(calls or random.randint(1, 4)))
@@ -69,8 +72,8 @@ def process(gain: float, rounds: int) -> Measurement:
     work = Work(flop=1e9, traffic_bytes=some(0.8, 2e8), streamed_bytes=some(0.8, 1e8), convolution_flop=some(0.7, 6e8))
     ready: dict[Start, float] = {start: each for start in STARTS if (each := some(0.6, random.random()))}
     return Measurement(
-        eager=variant(10.0, rounds, random.choice((0, 1, 2))),
-        compiled=some(0.9, variant(10.0 * gain, max(rounds + random.choice((-1, 0, 0)), 0), 1)),
+        eager=samples(10.0, rounds, random.choice((0, 1, 2))),
+        compiled=some(0.9, samples(10.0 * gain, max(rounds + random.choice((-1, 0, 0)), 0), 1)),
         compilation=some(0.6, Compilation(ready_s=ready)),
         graphs=some(0.8, graphs),
         work=some(0.6, msgspec.structs.replace(work, compiled_traffic_bytes=some(0.7, random.uniform(5e7, 3e8)))),
@@ -100,25 +103,58 @@ def medians(variant: Samples | None) -> list[float]:
     return [fmean(rounds[0])] if len(rounds) == 1 else [median(calls) for calls in rounds]
 
 
-def interval(
-    processes: Sequence[Sequence[float]], *, log: bool, confidence: float = 0.95
-) -> tuple[float, float, float]:
-    import scipy.stats  # takes more than a second
+class Prior(NamedTuple):
+    """What the cells of a run have in common: a variance, its degrees of freedom, and those of all cells."""
 
-    if not processes:
+    variance: float = 0.0
+    freedom: int = 0
+    most: int = 0
+
+
+NONE = Prior()
+
+
+def prior(cells: Iterable[Sequence[float]]) -> Prior:
+    """Smyth's prior of the variances, from the logarithms or shares of the processes of each cell."""
+    from scipy.special import digamma, polygamma  # takes more than a second
+
+    several = [each for each in cells if len(each) > 1]
+    if len(several) < 6:
+        return NONE
+    squares = np.array([variance(each) for each in several])
+    squares, freedom = np.maximum(squares, 1e-5 * np.median(squares)), np.array([len(each) - 1 for each in several])
+    logs = np.log(squares) - digamma(freedom / 2) + np.log(freedom / 2)
+    beyond = variance(logs.tolist()) - fmean(polygamma(1, freedom / 2).tolist())
+    own = max((d for d in range(1, 61) if polygamma(1, d / 2) >= beyond), default=0)
+    center = fmean(logs.tolist()) + digamma(own / 2) - math.log(own / 2) if own else -math.inf
+    return Prior(math.exp(center), own, int(freedom.sum()))
+
+
+def interval(values: Sequence[float], rounds: Sequence[float], prior: Prior, *, unit: float | None = None) -> Figures:
+    """Of values of processes, on a scale of logarithms unless a unit is given; the rounds are those of one alone."""
+    import scipy.stats
+
+    if not values:
         return math.nan, math.nan, math.nan
-    if len(processes) == 1:
-        rounds, n = sorted(processes[0]), len(processes[0])
-        if 1 - 2.0 ** (1 - n) < confidence:
-            return median(rounds), math.nan, math.nan
-        reach = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(n) / 2
-        low, high = np.interp([n / 2 - reach, n / 2 + reach], np.arange(n) + 0.5, rounds)
-        return median(rounds), float(low), float(high)
-    scale = [math.log(median(each)) if log else median(each) for each in processes]
-    t = float(scipy.stats.t.ppf((1 + confidence) / 2, len(scale) - 1))
-    reach = t * stdev(scale) / math.sqrt(len(scale))
-    back: Callable[[float], float] = math.exp if log else float
-    return back(fmean(scale)), back(fmean(scale) - reach), back(fmean(scale) + reach)
+    if len(values) == 1:
+        n = len(rounds)
+        if n < 6:
+            return values[0], math.nan, math.nan
+        reach = NormalDist().inv_cdf(0.975) * math.sqrt(n) / 2
+        low, high = np.interp([n / 2 - reach, n / 2 + reach], np.arange(n) + 0.5, sorted(rounds))
+        return values[0], min(float(low), values[0]), max(float(high), values[0])
+    scale = scaled(values, unit)
+    square, freedom = variance(scale), len(scale) - 1
+    if len(scale) < 6 and prior.freedom:
+        square = (freedom * square + prior.freedom * prior.variance) / (freedom + prior.freedom)
+        freedom = min(freedom + prior.freedom, prior.most)
+    reach = float(scipy.stats.t.ppf(0.975, freedom)) * math.sqrt(square / len(scale))
+    ends = fmean(scale), fmean(scale) - reach, fmean(scale) + reach
+    return tuple(math.exp(end) if unit is None else end * unit for end in ends)
+
+
+def scaled(values: Sequence[float], unit: float | None) -> list[float]:
+    return [math.log(each) if unit is None else each / unit for each in values]
 
 
 def pairs(cell: Sequence[Measurement]) -> list[list[tuple[float, float]]]:
@@ -133,39 +169,56 @@ def published(cell: Sequence[Measurement]) -> tuple[float, float]:
     return eager, compiled
 
 
-def compared(cell: Sequence[Measurement], combine: Callable[[float, float], float], *, log: bool) -> tuple[float, ...]:
+Priors = Mapping[str, Prior]
+
+
+def latencies(cell: Sequence[Measurement], name: str) -> list[float]:
+    return [median(found) for each in cell if (found := medians(getattr(each, name)))]
+
+
+def ratios(cell: Sequence[Measurement], combine: Callable[[float, float], float]) -> list[float]:
+    timed = [each for each in cell if pairs([each])]
+    return [combine(median(medians(each.eager)), median(medians(each.compiled))) for each in timed]
+
+
+def priors(run: Sequence[Sequence[Measurement]]) -> Priors:
+    """Those of all that is averaged over the processes of each cell of a run."""
+    found = {name: prior(scaled(latencies(cell, name), None) for cell in run) for name in VARIANTS}
+    found["speedup"] = prior(scaled(ratios(cell, truediv), None) for cell in run)
+    found["saving"] = prior(scaled(ratios(cell, sub), middle(latencies(cell, "eager"))) for cell in run)
+    return found
+
+
+def compared(
+    cell: Sequence[Measurement], combine: Callable[[float, float], float], prior: Prior, unit: float | None
+) -> Figures:
     """The figure of the latencies; one process alone has the interval of its pairs of rounds, widened to hold it."""
     if not pairs(cell):
         return combine(*published(cell)), math.nan, math.nan
-    timed = [each for each in cell if pairs([each])]
-    values = [combine(median(medians(each.eager)), median(medians(each.compiled))) for each in timed]
-    if len(timed) > 1:
-        return interval([[value] for value in values], log=log)
-    _, low, high = interval([[combine(*pair) for pair in pairs(cell)[0]]], log=log)
-    return values[0], math.nan if math.isnan(low) else min(low, values[0]), max(high, values[0])
+    return interval(ratios(cell, combine), [combine(*pair) for pair in pairs(cell)[0]], prior, unit=unit)
 
 
-def speedup(cell: Sequence[Measurement]) -> tuple[float, ...]:
-    return compared(cell, truediv, log=True)
+def speedup(cell: Sequence[Measurement], of_run: Priors) -> Figures:
+    return compared(cell, truediv, of_run["speedup"], None)
 
 
-def saving(cell: Sequence[Measurement]) -> tuple[float, ...]:
-    return compared(cell, sub, log=False)
+def saving(cell: Sequence[Measurement], of_run: Priors) -> Figures:
+    return compared(cell, sub, of_run["saving"], middle(latencies(cell, "eager")))
 
 
-def judged(cell: Sequence[Measurement]) -> str:
-    value, low, high = speedup(cell)
+def judged(cell: Sequence[Measurement], of_run: Priors) -> str:
+    value, low, high = speedup(cell, of_run)
     if not pairs(cell) and not math.isnan(value):  # published, without an interval
-        return "faster" if value > 1.05 else "slower" if value < 1 / 1.05 else "ambiguous"
+        return "faster" if value > 1.05 else "slower" if value < 1 / 1.05 else "inconclusive"
     if math.isnan(low) or math.isnan(high):
         return "unknown"
     if low >= 1 / 1.01 and high <= 1.01:
         return "same"
-    return "faster" if low > 1.01 else "slower" if high < 1 / 1.01 else "ambiguous"
+    return "faster" if low > 1.01 else "slower" if high < 1 / 1.01 else "inconclusive"
 
 
 def latency(cell: Sequence[Measurement], name: str) -> float:
-    return middle(median(found) for each in cell if (found := medians(getattr(each, name))))
+    return middle(latencies(cell, name))
 
 
 def host(cell: Sequence[Measurement], name: str, waits: Callable[[float, float], float]) -> float:
@@ -198,8 +251,8 @@ def efficiency(cell: Sequence[Measurement]) -> dict[str, float]:
     return known
 
 
-def causes(cell: Sequence[Measurement]) -> list[tuple[str, float]]:
-    ratio, *_ = speedup(cell)
+def causes(cell: Sequence[Measurement], of_run: Priors) -> list[tuple[str, float, float | None]]:
+    ratio, *_ = speedup(cell, of_run)
     known = efficiency(cell)
     gains: list[tuple[float, str, float]] = []
     waiting = host(cell, "eager", share)
@@ -214,22 +267,24 @@ def causes(cell: Sequence[Measurement]) -> list[tuple[str, float]]:
     faults = [middle(one.minor_faults_per_call for each in cell if (one := getattr(each, name))) for name in VARIANTS]
     gains.append(((faults[0] - faults[1]) * known.get("fault", math.nan) * 1e3, "page_faults", faults[0] - faults[1]))
     graphs = [each.graphs for each in cell if each.graphs]
-    obstacles: list[tuple[str, float]] = [
-        ("cudagraph_skips", max((len(each.cudagraph_skips) for each in graphs), default=0)),
-        ("graph_breaks", max((len(each.breaks) for each in graphs), default=0)),
-        ("recompiles", max((each.recompiles for each in graphs), default=0)),
+    obstacles: list[tuple[str, float, None]] = [
+        ("cudagraph_skips", max((len(each.cudagraph_skips) for each in graphs), default=0), None),
+        ("graph_breaks", max((len(each.breaks) for each in graphs), default=0), None),
+        ("recompiles", max((each.recompiles for each in graphs), default=0), None),
     ]
     obstacles = [each for each in obstacles if each[1]]
     at_the_peak = known.get("computing_s", math.nan) / latency(cell, "eager") * 1e3
-    obstacles += [("at_the_peak", at_the_peak)] if 0.7 <= at_the_peak <= 1 else []
-    match judged(cell) if pairs(cell) else "unknown":
+    obstacles += [("at_the_peak", at_the_peak, None)] if 0.7 <= at_the_peak <= 1 else []
+    match judged(cell, of_run) if pairs(cell) else "unknown":
         case "faster":
-            counting = [each for each in gains if each[0] >= 0.05 * saving(cell)[0]]
-            return [(name, figure) for _, name, figure in sorted(counting, key=lambda gain: -gain[0])] + obstacles
+            saved = saving(cell, of_run)[0]
+            counting = sorted((each for each in gains if each[0] >= 0.05 * saved), key=lambda gain: -gain[0])
+            return [*((name, figure, ms / saved) for ms, name, figure in counting), *obstacles]
         case "slower" | "same":
             waiting = host(cell, "compiled", share)
-            return obstacles + ([("host_bound", waiting)] if waiting >= 0.2 else []) + [("never_pays_back", ratio)]
-    return obstacles
+            obstacles += [("host_bound", waiting, None)] if waiting >= 0.2 else []
+            return [*obstacles, ("never_pays_back", ratio, None)]
+    return [*obstacles]
 
 
 def calls(cost_s: float, saved_ms: float) -> float:
@@ -238,28 +293,29 @@ def calls(cost_s: float, saved_ms: float) -> float:
     return cost_s * 1e3 / saved_ms if saved_ms > 0 else math.inf
 
 
-def expected_of(cell: Sequence[Measurement]) -> dict[str, Any]:
+def expected_of(cell: Sequence[Measurement], of_run: Priors) -> dict[str, Any]:
     """The columns of one cell with a batch of one image."""
+    verdict = judged(cell, of_run)
     found: dict[str, Any] = {
         "processes": len(cell),
-        "causes": causes(cell),
-        "verdict": judged(cell) if cell else "unknown",
+        "causes": causes(cell, of_run),
+        "verdict": verdict,
     }
-    found |= zip(("speedup", "speedup_low", "speedup_high"), speedup(cell), strict=True)
-    value, low, high = saving(cell)
+    found |= zip(("speedup", "speedup_low", "speedup_high"), speedup(cell, of_run), strict=True)
+    value, low, high = saving(cell, of_run)
     for cache, name in zip(STARTS, ("break_even_calls", "break_even_warm_calls"), strict=True):
         cost = middle(each.compilation.ready_s.get(cache) for each in cell if each.compilation)
         if math.isnan(value):
             cost = math.nan
         figures = {name: calls(cost, value), f"{name}_low": calls(cost, high), f"{name}_high": calls(cost, low)}
-        never = math.nan if math.isnan(cost) or judged(cell) not in {"slower", "same"} else math.inf
-        found |= figures if judged(cell) == "faster" else dict.fromkeys(figures, never)
+        never = math.nan if math.isnan(cost) or verdict not in {"slower", "same"} else math.inf
+        found |= figures if verdict == "faster" else dict.fromkeys(figures, never)
     known = efficiency(cell)
     for name, moved in zip(VARIANTS, ("traffic_bytes", "compiled_traffic_bytes"), strict=True):
         variants = [one for each in cell if (one := getattr(each, name))]
         if middle([each.batch_size for each in variants if each.batch_size] or [1]) == 1:
-            timed = [medians(each) for each in variants if each.rounds_ms]
-            ms, ms_low, ms_high = interval(timed, log=True, confidence=0.95)
+            rounds = next((ms for each in variants if (ms := medians(each))), [])
+            ms, ms_low, ms_high = interval(latencies(cell, name), rounds, of_run[name])
             ms = middle(each.published_ms for each in variants) if math.isnan(ms) else ms
             found |= {f"{name}_ms": ms, f"{name}_low_ms": ms_low, f"{name}_high_ms": ms_high}
         samples = sum(len(calls) for each in variants for calls in each.rounds_ms)
@@ -275,8 +331,9 @@ def expected_of(cell: Sequence[Measurement]) -> dict[str, Any]:
 def same(row: dict[str, Any], expected: dict[str, Any]) -> None:
     expected = dict(expected)
     found = json.loads(row["causes"] or "[]")
-    assert [name for name, _ in found] == [name for name, _ in expected["causes"]]
-    assert [figure for _, figure in found] == pytest.approx([figure for _, figure in expected.pop("causes")])
+    assert [name for name, *_ in found] == [name for name, *_ in expected["causes"]]
+    for (_, *figures), (_, *plain) in zip(found, expected.pop("causes"), strict=True):
+        assert figures == pytest.approx(plain)
     assert row["verdict"] == expected.pop("verdict")
     known = {name: math.nan if row[name] is None else row[name] for name in expected}
     assert known == pytest.approx(expected, rel=1e-5, nan_ok=True)  # the quantiles of t have six digits
@@ -300,8 +357,9 @@ def test_thousands_of_cells_at_once_have_the_figures_of_each(tmp_path: Path) -> 
     append(tmp_path / "r.jsonl", records)
     rows = records_of(load(tmp_path).rows)
     assert len(rows) == len(cells)
+    of_run = priors([*cells.values()])
     for row in rows:
-        same(dict(row), expected_of(cells[row["checkpoint"]]))
+        same(dict(row), expected_of(cells[row["checkpoint"]], of_run))
 
 
 # ── The archive ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -316,15 +374,20 @@ def newest_of(folder: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
                 one
             )
     shown: dict[tuple[Any, ...], tuple[Any, dict[str, Any]]] = {}
-    for group in groups.values():
+    runs: dict[tuple[Any, ...], list[list[Measurement]]] = {}
+    for (path, run, cell, device, _), group in groups.items():
+        on_device = runs.setdefault((path, run, cell.device, device), [])
+        on_device.append([one.measurement for one in sorted(group, key=lambda one: one.process) if one.measurement])
+    of_run = {key: priors(cells) for key, cells in runs.items()}
+    for (path, run, cell, device, _), group in groups.items():
         group.sort(key=lambda one: one.process)
         standing = worst(group)
-        cell, on = standing.cell, standing.environment
+        on = standing.environment
         cpu = (on.cores, on.threads) if cell.device == "cpu" else None
         key = (cell.model, cell.checkpoint, cell.batch_size, cell.compile_mode, on.device_name, on.torch, cpu)
         never = datetime.min.replace(tzinfo=UTC)
         age = (max(one.measured_at or never for one in group), standing.run)
-        row = expected_of([one.measurement for one in group if one.measurement])
+        row = expected_of([one.measurement for one in group if one.measurement], of_run[path, run, cell.device, device])
         row |= {"run": standing.run, "status": standing.status.value, "reason": standing.reason or ""}
         row |= {"attempts": len(group), "flags": " ".join(sorted({flag for one in group for flag in one.flags}))}
         if key not in shown or shown[key][0] < age:
@@ -335,11 +398,13 @@ def newest_of(folder: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
 def some_records(dice: random.Random, run: str, night: int) -> list[Record]:
     """One run: a few cells, some of whose processes have failed."""
     records: list[Record] = []
-    for batch_size in dice.sample((1, 2, 3, 4), dice.randrange(1, 4)):
+    for batch_size in dice.sample(range(1, 25), dice.choice((1, 2, 24))):  # enough in some runs to pool their scatter
+        cpu: dict[str, Any] = {"device": "cpu", "environment": {"cores": dice.choice((2, 4)), "threads": 2}}
+        cell = {"checkpoint": dice.choice(("a", "b")), "torch": dice.choice(("2.9.1", "2.13.0"))}
+        cell |= dice.choice(({}, {}, cpu))
         for at in range(dice.choice((1, 1, 2, 3))):
             status = dice.choice((Status.PASS, Status.PASS, Status.UNSTABLE, Status.CRASH))
             figures = process(dice.choice((0.7, 1.0)), 6) if status is not Status.CRASH else None
-            cpu: dict[str, Any] = {"device": "cpu", "environment": {"cores": dice.choice((2, 4)), "threads": 2}}
             one = measured(
                 run=run,
                 process=at,
@@ -348,10 +413,8 @@ def some_records(dice: random.Random, run: str, night: int) -> list[Record]:
                 reason=None if status is Status.PASS else f"reason {dice.randrange(9)}",
                 figures=figures,
                 model="ViT",
-                checkpoint=dice.choice(("a", "b")),
                 batch_size=batch_size,
-                torch=dice.choice(("2.9.1", "2.13.0")),
-                **dice.choice(({}, cpu)),
+                **cell,
             )
             flags = tuple(dice.sample(("doctor-load", "unsure"), dice.randrange(3)))
             records.append(msgspec.structs.replace(one, flags=flags))
@@ -405,3 +468,28 @@ def test_statuses_and_flags_of_all_processes_count(tmp_path: Path) -> None:
     noisy = msgspec.structs.replace(measured(process=2, status=Status.UNSTABLE), flags=("b", "a"), reason="noise")
     (row,) = load(write(tmp_path, [measured(), measured(process=1), noisy])).by_label
     assert (row["status"], row["flags"], row["reason"], row["attempts"]) == ("pass", "a b", "", 3)
+
+
+def test_the_interval_of_a_cell_stays_when_a_newer_run_repeats_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cells of a run tell of each other's scatter, even those that pages no longer show."""
+    monkeypatch.setattr(loading, "HISTORY", 0)
+    random.seed(3)
+
+    def of_run(run: str, day: int, batch_sizes: Iterable[int]) -> list[Record]:
+        return [
+            measured(run=run, process=at, day=day, batch_size=size, figures=Measurement(eager=one, compiled=other))
+            for size in batch_sizes
+            for at in range(3)
+            for one, other in [(samples(10.0, 7, 1), samples(8.0, 7, 1))]
+        ]
+
+    def ends(folder: Path, *runs: list[Record]) -> list[float]:
+        for records in runs:
+            append(folder / f"{records[0].run}.jsonl", records)
+        [row] = (row for row in records_of(load(folder).rows) if row["batch_size"] == 7)
+        return [row["speedup_low"], row["speedup_high"], row["eager_low_ms"]]
+
+    older, newer = of_run("older", 1, range(1, 8)), of_run("newer", 2, range(1, 7))
+    assert ends(tmp_path / "both", older, newer) == ends(tmp_path / "one", older)

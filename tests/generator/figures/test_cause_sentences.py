@@ -14,8 +14,8 @@ from generator.figures.words import Words
 from generator.languages.language import load_language
 
 
-def told(cause: Cause, figure: float, verdict: str = "faster", language: str = "en") -> str:
-    return why(json.dumps([[cause, figure]]), verdict, Words(load_language(language), html=False))
+def told(cause: Cause, figure: float, verdict: str = "faster", language: str = "en", share: float | None = None) -> str:
+    return why(json.dumps([[cause, figure, share]]), verdict, Words(load_language(language), html=False))
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,14 @@ def test_who_is_not_faster_still_waits() -> None:
 
 
 def test_several_causes_follow_each_other() -> None:
-    causes = json.dumps([[Cause.GRAPH_BREAKS, 2], [Cause.NEVER_PAYS_BACK, 0.9]])
+    causes = json.dumps([[Cause.GRAPH_BREAKS, 2, None], [Cause.NEVER_PAYS_BACK, 0.9, None]])
     assert len(re.findall(r"\.(?: |$)", why(causes, "slower", Words(load_language("en"), html=False)))) == 2
+
+
+def test_a_cause_of_a_gain_says_its_share() -> None:
+    part = "This accounts for 6% of the time that compiling saves."
+    assert told(Cause.MEMORY_BOUND, 0.25, share=0.056).endswith(f"eager mode. {part}")
+    assert "accounts" not in told(Cause.MEMORY_BOUND, 0.25, share=1.2)
 
 
 def test_no_cause_is_said() -> None:
@@ -49,6 +55,6 @@ def test_no_cause_is_said() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("cause", list(Cause))
 def test_every_cause_has_words(cause: Cause, language: str) -> None:
-    sentence = told(cause, 3, language=language)
+    sentence = told(cause, 3, language=language, share=0.3)
     assert re.search(r"\d", sentence)
     assert "%(" not in sentence

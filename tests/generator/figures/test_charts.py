@@ -248,7 +248,7 @@ def test_many_comparisons_are_a_box_with_labelled_extremes(tmp_path: Path) -> No
     assert line.box is not None
     assert (line.box.count, round(line.box.median, 4)) == (100, -0.2525)
     assert [mark.text for mark in line.marks if mark] == ["median −25.2%", "m0 −50.0%", "m99 −0.5%"]
-    assert [mark.verdict for mark in line.marks if mark] == ["faster", "faster", "ambiguous"]
+    assert [mark.verdict for mark in line.marks if mark] == ["faster", "faster", "inconclusive"]
     assert "RTX 5090: half of the comparisons lie between −37.6% and −12.9%." in chart.alt
     assert "Each box spans the middle half" in chart.caption
     assert "Hollow" not in chart.caption

@@ -136,7 +136,7 @@ def test_many_models_devices_and_choices_are_limited() -> None:
         ("slower", 0.81, "loss-1"),
         ("slower", 0.8, "loss-2"),
         ("same", 1.005, ""),
-        ("ambiguous", 1.4, ""),
+        ("inconclusive", 1.4, ""),
         ("doubtful", 4.0, "doubtful"),
     ],
 )

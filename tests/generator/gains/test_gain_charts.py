@@ -32,7 +32,7 @@ def test_each_gpu_has_a_panel_with_the_same_families(tmp_path: Path) -> None:
     assert labels(chart) == [["all models", "cnn"], ["all models", "cnn", "vit"]]
     _, cnn, vit = chart.plot.panels[1].rows
     assert [mark.text for row in (cnn, vit) for mark in row.marks if mark] == ["−50.0%", "−10.0%"]
-    assert [mark.verdict for row in (cnn, vit) for mark in row.marks if mark] == ["faster", "ambiguous"]
+    assert [mark.verdict for row in (cnn, vit) for mark in row.marks if mark] == ["faster", "inconclusive"]
     assert "RTX 5090 · cnn: median −50.0%, with half of the comparisons between −55.0% and −45.0%." in chart.alt
     for part in ("PyTorch 2.9.1", "autocast float16", "15 comparisons"):
         assert part.replace(" ", "\u00a0") in chart.caption

@@ -47,7 +47,7 @@ def test_the_data_hold_every_newest_row_with_its_intervals(results: Results) -> 
     assert mine[1]["break_even_warm_calls"][0] < mine[1]["break_even_calls"][0]
     assert mine[4]["break_even_calls"][0] == "inf", "never: compiled is slower"
     assert (mine[16]["status"], mine[16]["eager_ms"]) == ("eager_oom", None)
-    assert {"faster", "slower", "ambiguous", "doubtful", "unknown"} <= {row["verdict"] for row in rows}
+    assert {"faster", "slower", "inconclusive", "doubtful", "unknown"} <= {row["verdict"] for row in rows}
     assert not any("NaN" in text for text in files.values())
 
 

@@ -76,7 +76,7 @@ def tone_of(cell: str) -> str:
 
 def test_a_verdict_is_what_the_interval_beside_it_says() -> None:
     seen = Counter(row["verdict"] for row in rows())
-    assert {"faster", "slower", "ambiguous", "doubtful"} <= set(seen), "the records show each of them"
+    assert {"faster", "slower", "inconclusive", "doubtful"} <= set(seen), "the records show each of them"
     for row in rows():
         if row["row"] in results().doubts:
             assert row["verdict"] == "doubtful"
@@ -88,13 +88,13 @@ def test_a_verdict_is_what_the_interval_beside_it_says() -> None:
                 if row["speedup"] > 1 + NOISE
                 else "slower"
                 if row["speedup"] < 1 / (1 + NOISE)
-                else "ambiguous"
+                else "inconclusive"
             )
             assert (row["origin"], row["verdict"]) == ("published", clear)
         else:
             low, high = row["speedup_low"], row["speedup_high"]
             is_same = low >= 1 / (1 + SAME) and high <= 1 + SAME
-            clear = "faster" if low > 1 + SAME else "slower" if high < 1 / (1 + SAME) else "ambiguous"
+            clear = "faster" if low > 1 + SAME else "slower" if high < 1 / (1 + SAME) else "inconclusive"
             assert row["verdict"] == ("same" if is_same else clear)
 
 
