@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from atlas_data import measured
 
-from bench.records.families import slugify
 from bench.records.record import UNEQUAL_BATCHES, Measurement, Record, Samples, Source, Status, Work
+from generator.data.families import slugify
 
 OLD: Mapping[str, Any] = {"torch": "2.4.0"}
 NEW: Mapping[str, Any] = {"torch": "2.9.1"}

@@ -42,11 +42,11 @@ def export(form: str, paths: Sequence[Path], out: Path) -> int:
     if not records:
         where = ", ".join(map(str, paths))
         raise AtlasError("contains no records", where=where, remedy="measure something first: python -m bench run")
+    rows = pd.json_normalize([_row(record) for record in records]).convert_dtypes()
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent) as folder:
             part = Path(folder, out.name)
-            rows = table(records)
             if form == "csv":
                 rows.map(_csv_cell).to_csv(part, index=False, lineterminator="\n")
             else:
@@ -57,22 +57,16 @@ def export(form: str, paths: Sequence[Path], out: Path) -> int:
     return len(records)
 
 
-def table(records: Sequence[Record]) -> pd.DataFrame:
-    """Return one row per record, with dotted columns such as `cell.batch_size`. Lists stay lists."""
-    rows = pd.json_normalize([msgspec.to_builtins(record, builtin_types=(datetime,)) for record in records])
-    figures = pd.DataFrame([_figures(record) for record in records]).dropna(axis="columns", how="all")
-    return pd.concat([rows, figures], axis="columns").convert_dtypes()
-
-
-def _figures(record: Record) -> dict[str, float]:
-    measurement = record.measurement
-    if measurement is None:
-        return {}
-    return {
-        "derived.eager_ms": latency([measurement.eager]).value,
-        "derived.compiled_ms": latency([measurement.compiled]).value if measurement.compiled else math.nan,
-        "derived.speedup": speedup([measurement]).value,
-    }
+def _row(record: Record) -> dict[str, Any]:
+    """Return the fields of a record, and figures that follow from them."""
+    fields: dict[str, Any] = msgspec.to_builtins(record, builtin_types=(datetime,))
+    if measurement := record.measurement:
+        fields["derived"] = {
+            "eager_ms": latency([measurement.eager]).value,
+            "compiled_ms": latency([measurement.compiled]).value if measurement.compiled else math.nan,
+            "speedup": speedup([measurement]).value,
+        }
+    return fields
 
 
 def _csv_cell(value: Any) -> Any:

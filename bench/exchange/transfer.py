@@ -14,10 +14,9 @@ from typing import Any
 from bench import durable
 from bench.choices import pick
 from bench.errors import AtlasError, unwritable
-from bench.exchange.source_files import ImportOptions
-from bench.records import run_file
+from bench.exchange.source_files import AGAIN, ImportOptions
 from bench.records.record import Record
-from bench.records.run_file import decode, encode
+from bench.records.run_file import COMPRESSED, SUFFIX, compressed, decode, encode
 
 COMPRESS_FROM = 500
 """Records from which the file of a run is compressed, to a twentieth of its size."""
@@ -25,10 +24,9 @@ COMPRESS_FROM = 500
 
 def importers() -> Mapping[str, str]:
     """Return module names by source: every module of `bench.exchange.importers` is an importer."""
-    names = [
-        module.name for module in pkgutil.iter_modules(importlib.import_module("bench.exchange.importers").__path__)
-    ]
-    return {name.replace("_", "-"): f"bench.exchange.importers.{name}" for name in names}
+    package = importlib.import_module("bench.exchange.importers")
+    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    return {name.replace("_", "-"): f"{package.__name__}.{name}" for name in names}
 
 
 def import_(source: str, options: ImportOptions, out: Path) -> dict[Path, list[Record]]:
@@ -38,43 +36,40 @@ def import_(source: str, options: ImportOptions, out: Path) -> dict[Path, list[R
     """
     known = importers()
     module: Any = importlib.import_module(known[pick("source", source, known, where="SOURCE")])
+    given = ", ".join(map(str, options.files))
     runs: dict[str, list[Record]] = {}
     seen: set[tuple[Any, ...]] = set()
     for record in module.read(options):
         key = (record.run, record.key)
         if key in seen:
-            raise AtlasError(
-                f"{record.cell.model} appears twice: the same case of the run {record.run}",
-                where=", ".join(map(str, options.files)),
-                remedy="import the files one by one, or omit one of them",
-            )
+            what = f"{record.cell.model} appears twice: the same case of the run {record.run}"
+            raise AtlasError(what, where=given, remedy="import the files one by one, or omit one of them")
         seen.add(key)
         runs.setdefault(record.run, []).append(record)
     if not runs:
-        raise AtlasError("contains no record", where=", ".join(map(str, options.files)), remedy="check the file")
+        raise AtlasError("contains no record", where=given, remedy="check the file")
     files, contents = {}, {}
     for run, records in runs.items():
-        content = b"".join(map(_checked, records))
-        is_large = len(records) >= COMPRESS_FROM and len(content) <= run_file.MAX_UNPACKED_BYTES
-        path = out / run_file.name_of(run, compressed=is_large)
-        files[path] = records
-        contents[path] = run_file.compressed(content) if is_large else content
+        content = b"".join(map(_line, records))
+        is_large = len(records) >= COMPRESS_FROM
+        path = out / f"{run}{SUFFIX}{COMPRESSED if is_large else ''}"
+        files[path], contents[path] = records, compressed(content) if is_large else content
     try:
         durable.write_all(contents)
         for run in runs:  # an earlier import may have had more lines, or fewer
-            for path in {out / run_file.name_of(run, compressed=each) for each in (True, False)} - set(files):
+            for path in {out / f"{run}{SUFFIX}", out / f"{run}{SUFFIX}{COMPRESSED}"} - set(files):
                 path.unlink(missing_ok=True)
     except OSError as error:
         raise unwritable(out, error) from None
     return files
 
 
-def _checked(record: Record) -> bytes:
+def _line(record: Record) -> bytes:
     """Return the record's line. Raises `AtlasError` for a record that could not be read back."""
     where = f"{record.cell.model!r:.100} of {record.run!r:.100}"
     try:
         line = encode(record)
-    except (OverflowError, TypeError, ValueError) as error:  # the source has another type in place of a number
-        raise AtlasError(f"not a record: {error}", where=where, remedy="get the file from its source again") from None
+    except OverflowError as error:
+        raise AtlasError(f"not a record: {error}", where=where, remedy=AGAIN) from None
     decode(line, where)
     return line

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
-from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Protocol, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -20,32 +17,18 @@ from bench import durable
 from bench.choices import plain_file
 from bench.errors import AtlasError, unwritable
 
-MAX_BYTES = 64 * 1024 * 1024
-"""Limit for one document, about a thousand times the size of a real one."""
-
-
 Lines = Annotated[
     str, msgspec.Meta(max_length=100_000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*\Z")
 ]
 """Text of one or more lines, such as source code: no control characters, and nothing that turns its direction."""
 
+ENOUGH_BYTES = 64 * 1024 * 1024
+"""The room that a result takes at most, with what is written beside it."""
 
-class JsonDocument(Protocol):
-    """The fields that every document has."""
-
-    @property
-    def schema(self) -> int:
-        """Version of the file format."""
-
-    @property
-    def taken_at(self) -> datetime:
-        """Time at which it was made, in UTC."""
+D = TypeVar("D")
 
 
-D = TypeVar("D", bound=JsonDocument)
-
-
-def write(document: JsonDocument, path: Path) -> Path:
+def write(document: object, path: Path) -> Path:
     """Write the document atomically, replacing an existing file. Raises `AtlasError` if that fails."""
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     try:
@@ -54,23 +37,18 @@ def write(document: JsonDocument, path: Path) -> Path:
         raise unwritable(path, error) from None
 
 
-ENOUGH_BYTES = 64 * 1024 * 1024
-"""The room that a result takes at most, with what is written beside it."""
-
-
 def check_writable(folder: Path) -> None:
     """Raise `AtlasError` if nothing can be written into the folder. Call it before hours of measuring, not after."""
     try:
         durable.make_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
-        if (free := shutil.disk_usage(folder).free) < ENOUGH_BYTES:
-            what = f"the disk is full: {free / 1e6:.0f} MB are free, but a result may take {ENOUGH_BYTES / 1e6:.0f} MB"
-            raise AtlasError(
-                what, where=str(folder), remedy="free up disk space, or choose a different path with --out"
-            )
+        free = shutil.disk_usage(folder).free
     except OSError as error:
         raise unwritable(folder, error) from None
+    if free < ENOUGH_BYTES:
+        what = f"the disk is full: {free / 1e6:.0f} MB are free, but a result may take {ENOUGH_BYTES / 1e6:.0f} MB"
+        raise AtlasError(what, where=str(folder), remedy="free up disk space, or choose a different path with --out")
 
 
 def read(path: Path, kind: type[D], schema: int, command: str) -> D:
@@ -80,26 +58,10 @@ def read(path: Path, kind: type[D], schema: int, command: str) -> D:
     """
     remedy = f"remove the file and create it again: {command}"
     try:
-        raw = msgspec.json.decode(plain_file(path, MAX_BYTES).read_bytes())
-        found = raw["schema"] if isinstance(raw, dict) and "schema" in raw else None
+        raw = msgspec.json.decode(plain_file(path).read_bytes())
+        found = raw.get("schema") if isinstance(raw, dict) else None
         if found != schema:
-            raise AtlasError(f"schema version {found!r} is not known", where=str(path), remedy=remedy)
+            raise AtlasError(f"schema version {found!r:.40} is not known", where=str(path), remedy=remedy)
         return msgspec.convert(raw, kind)
     except (OSError, UnicodeError, RecursionError, msgspec.MsgspecError) as error:
         raise AtlasError(f"not a {kind.__name__.lower()}: {error}", where=str(path), remedy=remedy) from None
-
-
-def newest(folder: Path, read: Callable[[Path], D]) -> D | None:
-    """Return the newest document in a folder, by `taken_at`, or None. Raises what `read` raises."""
-    return max(read_all(folder, read), key=lambda document: document.taken_at, default=None)
-
-
-def read_all(folder: Path, read: Callable[[Path], D]) -> list[D]:
-    """Return the documents in a folder, by name. Raises what `read` raises."""
-    return [_read_once(read, path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*.json"))]
-
-
-@lru_cache(maxsize=256)
-def _read_once(read: Callable[[Path], D], path: Path, _modified_ns: int) -> D:
-    """Return a document, which a preview needs again after each change of a record."""
-    return read(path)

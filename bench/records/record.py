@@ -10,31 +10,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 SCHEMA = 11
-"""Version of the line format. Raise it if old readers would misread new lines; `run_file` upgrades old ones.
+"""Version of the line format. Raise it if old readers would misread new lines; `run_file` converts old ones.
 
-1: first version.
-2: telemetry, work, peaks, energy, recompilations by batch size, seconds per process.
-3: memory layout, autocast, published medians, throughput, batch size per variant, files of a source.
-4: node of a cluster, which is no longer recorded.
-5: FLOP of convolutions, and their peak.
-6: activations and parameters.
-7: digest and type of a local checkpoint.
-8: number of readings of throttle reasons; failures of diagnostics; multiprocessors of a GPU.
-9: TF32; replayed CUDA graphs, partitions and their reasons; seconds of each phase of a process.
-10: without `REMOVED`.
 11: the variant instead of compile mode and dynamic shapes; gradient mode; chip of the CPU; time to ready by start.
+Each version before added optional fields, which lines of older versions lack.
 """
-
-REMOVED = frozenset({"contributor", "node", "energy_j", "power_w", "partitions", "triton"})
-"""Fields of older versions, which hardly any line has."""
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 SHAPES = {"auto": "", "true": ":dynamic", "false": ":static", "marked": ":marked"}
@@ -46,69 +35,40 @@ DTYPES = ("float32", "float16", "bfloat16")
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 """The folder of committed records: ``published/`` for imported figures, ``measured/`` for runs of this project."""
 
-# Anybody may contribute a record, and its names become URLs, headings and commands that readers copy.
+LONGEST_NAME = 80
+"""The longest name of a local checkpoint in characters, so that it fits into a table."""
 
-_NO_TEXT = (
-    r"\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ue000-\uf8ff\ufdd0-\ufdef\ufeff\ufff9-\ufffb\ufffe"
-    r"\uffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
-)
-"""Control characters, bidi marks, tags, and private-use characters, which fonts lack."""
-_UNSEEN = (
-    r"\xa0\xad\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f"
-    r"\uffa0"
-)
-"""Blanks other than the space, fillers, and what changes another character: two names would look the same."""
+MAX_NAME = 200
+
+# Names become addresses, headings, and commands that readers copy.
+_CONTROL = r"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ue000-\uf8ff\ufeff"
+"""Control characters, invisible ones, those that turn the direction of text, and those for private use."""
 _MARKUP = r"<>`{}\\|$\";"
 
-MAX_NAME, MAX_TEXT = 200, 4000
-"""Maximum lengths in characters."""
-
-LONGEST_NAME = 80
-"""The longest name of a local checkpoint, so that it fits into a table."""
-
-NAME = rf"^(?=\S)[^{_NO_TEXT}{_UNSEEN}{_MARKUP}]+(?<=\S)\Z"
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME, pattern=NAME)]
-"""The name of a model, device or version: one line of characters that show, without those of markup or shell syntax."""
-Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT, pattern=rf"^[^{_NO_TEXT}]*\Z")]
+Name = Annotated[str, Meta(max_length=MAX_NAME, pattern=rf"^(?=\S)[^{_CONTROL}{_MARKUP}]+(?<=\S)\Z")]
+"""The name of a model, device or version: one line without the characters of markup and shell syntax."""
+Text = Annotated[str, Meta(max_length=4000, pattern=rf"^[^{_CONTROL}]*\Z")]
 """One line of text."""
-Slug = Annotated[
-    str,
-    msgspec.Meta(
-        max_length=MAX_NAME,
-        pattern=r"^(?!(?i:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z))[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z",
-    ),
-]
-"""A file name that is safe on every platform, including Windows. Also used for flags."""
-Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+Slug = Annotated[str, Meta(max_length=MAX_NAME, pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z")]
+"""The name of a file, run or flag."""
+Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 """A SHA-256 digest in hexadecimal digits."""
-Url = Annotated[str, msgspec.Meta(max_length=2000, pattern=r"^https?://[^\s<>\"'`{}\\]+\Z")]
-Day = Annotated[str, msgspec.Meta(pattern=r"^2[01]\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?\Z")]
-Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+Url = Annotated[str, Meta(max_length=2000, pattern=r"^https?://[^\s<>\"'`{}\\]+\Z")]
+Day = Annotated[str, Meta(pattern=r"^2[01]\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?\Z")]
+Moment = Annotated[datetime, Meta(tz=True)]
+Device = Annotated[str, Meta(pattern=rf"^(?:{'|'.join(DEVICES)})\Z")]
+DType = Annotated[str, Meta(pattern=rf"^(?:{'|'.join(DTYPES)})\Z")]
 
-FIRST_YEAR = 2016
-"""The year of torch's first release: nothing was measured before."""
-
-# The range of every number, which no honest figure leaves. What is only unlikely is for `bench.records.plausibility`.
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
-Images = Annotated[int, msgspec.Meta(ge=0, le=2**24)]
-Pixels = Annotated[int, msgspec.Meta(ge=1, le=2**16)]
-Units = Annotated[int, msgspec.Meta(ge=1, le=2**14)]
-"""Cores, threads or multiprocessors."""
-Milliseconds = Annotated[float, msgspec.Meta(ge=1e-6, le=1e9)]
-"""From a nanosecond to eleven days."""
-Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e7)]
-PerSecond = Annotated[float, msgspec.Meta(ge=1e-6, le=1e10)]
-Gigabytes = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
-Megahertz = Annotated[int, msgspec.Meta(ge=0, le=20_000)]
-Celsius = Annotated[int, msgspec.Meta(ge=-100, le=200)]
-PerCall = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
-Load = Annotated[float, msgspec.Meta(ge=0, le=1e5)]
-RelativeError = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
-"""As large as it comes out where compiled is wrong."""
-Amount = Annotated[float, msgspec.Meta(ge=0, le=1e19)]
-"""FLOP, bytes, elements or parameters of one call."""
-FlopRate = Annotated[float, msgspec.Meta(ge=1, le=1e17)]
-ByteRate = Annotated[float, msgspec.Meta(ge=1, le=1e15)]
+# The range of every number, which a mistake of units leaves. `bench.records.plausibility` finds other mistakes.
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Images = Annotated[int, Meta(ge=0, le=2**24)]
+Pixels = Annotated[int, Meta(ge=1, le=2**16)]
+Celsius = Annotated[int, Meta(ge=-100, le=200)]
+Milliseconds = Annotated[float, Meta(ge=1e-6, le=1e9)]  # a nanosecond to eleven days
+Seconds = Annotated[float, Meta(ge=0, le=1e7)]
+PerSecond = Annotated[float, Meta(ge=1e-6, le=1e17)]  # images, FLOP or bytes
+Gigabytes = Annotated[float, Meta(ge=0, le=1e6)]
+Amount = Annotated[float, Meta(ge=0, le=1e30)]  # of FLOP, bytes or parameters; an error, as large as it comes out
 
 GradMode = Literal["inference_mode", "no_grad"]
 Start = Literal["cold", "warm", "artifacts", "loaded"]
@@ -118,35 +78,20 @@ Origin = Literal["measured", "published"]
 
 
 class Status(StrEnum):
-    """How a cell ended. Every status but `PASS` has its reason in `Record.reason`."""
+    """How a cell ended, the worst first. Every status but `PASS` has its reason in `Record.reason`."""
 
-    PASS = "pass"  # noqa: S105 - not a password
-    FAIL_ACCURACY = "fail_accuracy"
-    EAGER_TWO_RUNS_DIFFER = "eager_two_runs_differ"
-    FAIL_TO_RUN = "fail_to_run"
-    OOM = "oom"
     EAGER_OOM = "eager_oom"
-    TIMEOUT = "timeout"
+    OOM = "oom"
     CRASH = "crash"
+    TIMEOUT = "timeout"
+    FAIL_TO_RUN = "fail_to_run"
+    FAIL_ACCURACY = "fail_accuracy"
     THROTTLED = "throttled"
     UNSTABLE = "unstable"
+    EAGER_TWO_RUNS_DIFFER = "eager_two_runs_differ"
     SKIPPED = "skipped"
+    PASS = "pass"  # noqa: S105 - not a password
 
-
-WORST_FIRST = (
-    Status.EAGER_OOM,
-    Status.OOM,
-    Status.CRASH,
-    Status.TIMEOUT,
-    Status.FAIL_TO_RUN,
-    Status.FAIL_ACCURACY,
-    Status.THROTTLED,
-    Status.UNSTABLE,
-    Status.EAGER_TWO_RUNS_DIFFER,
-    Status.SKIPPED,
-    Status.PASS,
-)
-"""All statuses, the worst first. `worst` picks the status of a cell from those of its processes."""
 
 NOISY = frozenset({Status.THROTTLED, Status.UNSTABLE, Status.SKIPPED})
 """Statuses caused by the machine in one process, which may not recur in the next."""
@@ -155,27 +100,24 @@ COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
 """Statuses whose latencies may be compared. Other statuses keep their figures, which are never compared."""
 
 UNEQUAL_BATCHES = "arms-differ-in-batch-size"
-"""Flag of an imported record whose source measured the two variants at different batch sizes: it has no speedup."""
+"""Flag of an imported record whose source measured the two sides at different batch sizes: it has no speedup."""
 
 TOY = "toy-model"
 """Flag of an imported record of a model that exists for tests: it says nothing about models that people use."""
 
 TIMM = "timm/"
-"""What the checkpoints of timm begin with. Some exist as code alone, so timm makes them."""
-
-Workload = Literal["latency", "throughput"]
-"""What a benchmark asks: how long a batch of a given size takes, or how many images a second the device can do with the
-batch that suits the model best. Figures of the two are never ranked or averaged together."""
-
-THROUGHPUT_PROFILES = frozenset({"timm", "pytorch-dynamo"})
-"""Profiles that look for throughput. They choose the batch size for each model, so it differs from model to model.
-
-PyTorch's Dynamo benchmarks time a call, but at the batch size of a list that they make by looking for the largest one
-that fits (``--find-batch-sizes``): such a time says nothing to somebody who has one image.
-"""
+"""Begins the checkpoints of timm. Some exist as code alone, so timm makes them."""
 
 DOCTOR = "doctor-"
-"""Prefix of the flags for complaints of `bench.measuring.doctor`, such as ``doctor-load``."""
+"""Begins the flags for complaints of `bench.measuring.doctor`, such as ``doctor-load``."""
+
+Workload = Literal["latency", "throughput"]
+"""A benchmark asks how long a batch of a given size takes, or how many images a second the device can do with the batch
+that suits the model best. Figures of the two are never ranked or averaged together."""
+
+THROUGHPUT_PROFILES = frozenset({"timm", "pytorch-dynamo"})
+"""Profiles that choose the batch size for each model: the largest one that fits. Such a time says nothing to somebody
+who has one image."""
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -188,8 +130,8 @@ class Cell(_Value, frozen=True):
     model: Name  # label in tables, such as "ViT"
     checkpoint: Name  # hub id, or the name that a local checkpoint goes by
     task: Task
-    device: Name  # torch device type: cuda, xpu, mps, cpu
-    dtype: Name  # float32, float16, bfloat16; with autocast, the lower-precision type
+    device: Device  # torch device type
+    dtype: DType  # with autocast, the lower-precision type
     batch_size: Images  # 0 if a source reports a failure without the batch size
     variant: Name  # how the model runs, compared with eager: "compile:default"; see `bench.measuring.variants`
     grad_mode: GradMode | None = None  # of both sides; None if a source does not say
@@ -239,11 +181,11 @@ class Environment(_Value, frozen=True):
     python: Name | None = None
     platform: Name | None = None  # such as "Linux x86_64"
     memory_gb: Gigabytes | None = None  # of the accelerator, or of the machine for a CPU
-    cores: Units | None = None  # CPU cores available to the process
-    threads: Units | None = None  # torch.get_num_threads()
+    cores: Count | None = None  # CPU cores available to the process
+    threads: Count | None = None  # torch.get_num_threads()
     cpu: Name | None = None  # its model, with family and model number where the name is generic
     instruction_sets: tuple[Name, ...] = ()  # of the CPU: those that kernels choose between, AMX included
-    multiprocessors: Units | None = None  # of a GPU; max-autotune leaves out kernels where there are few
+    multiprocessors: Count | None = None  # of a GPU; max-autotune leaves out kernels where there are few
     accelerator: Name | None = None  # platform and version, such as "CUDA 13.0"
     driver: Name | None = None
     commit: Name | None = None  # of this project; ends in "-dirty" if the tree had changes
@@ -257,7 +199,7 @@ class Samples(_Value, frozen=True):
     published variant holds the mean or median that its source printed, and rarely single calls, as one round.
     """
 
-    rounds_ms: tuple[Annotated[tuple[Milliseconds, ...], msgspec.Meta(min_length=1)], ...] = ()
+    rounds_ms: tuple[Annotated[tuple[Milliseconds, ...], Meta(min_length=1)], ...] = ()
     published_mean_ms: Milliseconds | None = None
     published_median_ms: Milliseconds | None = None
     published_images_s: PerSecond | None = None  # throughput as printed; no latency is derived from it
@@ -265,7 +207,7 @@ class Samples(_Value, frozen=True):
     device_ms: tuple[Milliseconds, ...] = ()  # per call, between CUDA events around work that is queued as a whole
     peak_memory_gb: Gigabytes | None = None  # allocated on an accelerator; resident set on a CPU
     peak_reserved_gb: Gigabytes | None = None
-    minor_faults_per_call: PerCall | None = None  # CPU only
+    minor_faults_per_call: Amount | None = None  # CPU only
 
     @property
     def published_ms(self) -> float | None:
@@ -311,9 +253,9 @@ class Graphs(_Value, frozen=True):
 class Accuracy(_Value, frozen=True):
     """Errors of the worst output tensor: compiled against eager, and both against a higher-precision reference."""
 
-    max_relative_error: RelativeError
-    rmse_eager: RelativeError | None = None
-    rmse_compiled: RelativeError | None = None
+    max_relative_error: Amount
+    rmse_eager: Amount | None = None
+    rmse_compiled: Amount | None = None
     reference_dtype: Name | None = None
 
 
@@ -335,16 +277,16 @@ class Peaks(_Value, frozen=True):
     The first processes of a run measure them, and the records of later ones repeat the best.
     """
 
-    matmul_flop_s: FlopRate  # of a large matrix product
-    copy_bytes_s: ByteRate  # of a large copy; bytes read plus bytes written
+    matmul_flop_s: PerSecond  # of a large matrix product
+    copy_bytes_s: PerSecond  # of a large copy; bytes read plus bytes written
     page_fault_s: Seconds | None = None  # shortest time of a minor page fault; CPU only
-    convolution_flop_s: FlopRate | None = None  # of a large product in TF32, if only convolutions may use TF32
+    convolution_flop_s: PerSecond | None = None  # of a large product in TF32, if only convolutions may use TF32
 
 
 class Telemetry(_Value, frozen=True):
     """Sensor readings of an accelerator between rounds, in order. For a CPU, only the counts of disturbed rounds."""
 
-    clock_mhz: tuple[Megahertz, ...] = ()
+    clock_mhz: tuple[Count, ...] = ()
     temperature_c: tuple[Celsius, ...] = ()
     throttle_reasons: dict[Text, Count] = {}  # number of readings or rounds with each reason
     throttle_readings: Count | None = None  # of the device's throttle reasons; None in older records and for a CPU
@@ -365,7 +307,7 @@ class Measurement(_Value, frozen=True):
     accuracy: Accuracy | None = None
     warmup_calls: Count | None = None
     stop_reason: Name | None = None  # precision, rounds, time, published
-    load_average: tuple[Load, Load] | None = None  # before and after
+    load_average: tuple[Amount, Amount] | None = None  # before and after
     work: Work | None = None
     peaks: Peaks | None = None
     telemetry: Telemetry | None = None
@@ -386,6 +328,12 @@ class Source(_Value, frozen=True):
     licence: Text
     note: Text | None = None
     files: tuple[Text, ...] = ()  # names of the imported files, without folders
+
+    def __post_init__(self) -> None:
+        try:
+            date.fromisoformat(f"{self.date}-01-01"[:10])  # `Day` lets 2023-02-31 through
+        except ValueError as error:
+            raise ValueError(f"{self.date}: {error} - at `$.date`") from None
 
 
 class Record(_Value, frozen=True):
@@ -442,10 +390,10 @@ def standing(statuses: Sequence[Status], gave: Sequence[bool]) -> int:
     counted = range(first, len(statuses))
     noisy = sum(statuses[index] in NOISY for index in counted)
     kept = [index for index in counted if statuses[index] not in NOISY or 2 * noisy >= len(counted)]
-    return min(kept, key=lambda index: WORST_FIRST.index(statuses[index]))
+    return min(kept, key=lambda index: [*Status].index(statuses[index]))
 
 
-_NO_NAME = re.compile(f"[{_NO_TEXT}{_UNSEEN}{_MARKUP}]")
+_NO_NAME = re.compile(f"[{_CONTROL}{_MARKUP}]")
 
 
 def as_name(text: str) -> str:

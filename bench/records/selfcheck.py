@@ -61,6 +61,6 @@ def read(path: Path) -> Selfcheck:
 
 def newest_of_each_device(results: Path = RESULTS) -> tuple[Selfcheck, ...]:
     """Return the newest document of each device below the folder `results`, accelerators first, by name."""
-    found = sorted(document.read_all(results / SELFCHECKS.name, read), key=lambda each: each.taken_at)
-    newest = {each.environment.device_name: each for each in found}
+    found = map(read, (results / SELFCHECKS.name).glob("*.json"))
+    newest = {each.environment.device_name: each for each in sorted(found, key=lambda each: each.taken_at)}
     return tuple(sorted(newest.values(), key=lambda each: (each.device == "cpu", each.environment.device_name)))

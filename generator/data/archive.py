@@ -24,7 +24,7 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.plans.profiles import KEEP_MEMORY
-from bench.records import record, run_file, strict
+from bench.records import record, run_file
 from bench.records.record import Cell, Environment, Measurement, Source, Status
 from generator.data import names
 from generator.data.names import device_label, short_name
@@ -86,9 +86,9 @@ def ask(results: Path, root: Path, question: Callable[[Database], Answer]) -> An
 def measurements(path: str, stamp: Stamp) -> Sequence[Measurement | None]:
     """Return what each record of a run file measured.
 
-    Raises `AtlasError` as `bench.records.strict.read` does, and for a file that is no longer as its `stamp` says.
+    Raises `AtlasError` as `bench.records.run_file.read` does, and for a file that is no longer as its `stamp` says.
     """
-    found = [one.measurement for _, one in strict.read(Path(path))]
+    found = [one.measurement for one in run_file.read(Path(path), unique=True)]
     _refuse_change(path, stamp)
     return found
 
@@ -169,7 +169,7 @@ def _insert(database: Database, batch: Mapping[str, Stamp]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             copies = {path: f"{folder}/{number}{run_file.SUFFIX}" for number, path in enumerate(batch)}
             for path, copy in copies.items():
-                Path(copy).write_bytes(b"".join(run_file.encode(one) for _, one in strict.read(Path(path))))
+                Path(copy).write_bytes(b"".join(map(run_file.encode, run_file.read(Path(path), unique=True))))
             new = _read(database, list(copies.values()))
     for path, stamp in batch.items():
         _refuse_change(path, stamp)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from bench.plans.checkpoints import PLACEHOLDER
-from bench.records.families import slugify
+from generator.data.families import slugify
 
 _NOISE = re.compile(
     r"\((?:R|TM|C)\)|\b(?:NVIDIA|Tesla|GeForce|CPU|Processor|Workstation Edition|\d+-Core)\b|[®™@]", re.IGNORECASE

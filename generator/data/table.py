@@ -25,7 +25,6 @@ import pandas as pd
 from bench.errors import AtlasError
 from bench.plans.models import MODELS
 from bench.records import record
-from bench.records.families import family_slug
 from bench.records.record import THROUGHPUT_PROFILES, Cell, Environment, Measurement, Origin, Source, Status
 from bench.statistics.causes import explain
 from bench.statistics.cells import Cells
@@ -33,6 +32,7 @@ from bench.statistics.intervals import Indices
 from bench.statistics.processes import Processes
 from generator.cache import Cache, code_digest, digest
 from generator.data.archive import Database, Stamp, measurements
+from generator.data.families import family_slug
 from generator.data.names import device_slug, distinct_labels, model_slug, short_name, slugs
 from generator.data.parts import Part
 from generator.data.registry import COLUMNS

@@ -20,11 +20,11 @@ import pandas as pd
 
 from bench.exchange.importers import huggingface_2023
 from bench.plans.models import MODELS
-from bench.records.families import slugify
 from bench.records.record import UNEQUAL_BATCHES, Workload
 from bench.statistics.verdicts import Verdict
 from generator.data.digits import RowFigure
 from generator.data.estimates import Estimates
+from generator.data.families import slugify
 from generator.data.load import Results
 from generator.data.names import location
 from generator.data.scopes import DIRECTORY, EVERYTHING, THROUGHPUT, Scope

@@ -28,10 +28,10 @@ from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
 from bench.records.examples import COMMAND as CAPTURE, EXAMPLES, Capture
-from bench.records.families import slugify
 from bench.records.record import Workload
 from generator.data import schema
 from generator.data.digits import RowFigure
+from generator.data.families import slugify
 from generator.data.load import Results
 from generator.data.registry import COORDINATES
 from generator.data.scopes import DIRECTORY, DOCUMENTS, THROUGHPUT, Reads, Scope

@@ -22,7 +22,7 @@ import yaml
 from atlas_data import measured, telling, write
 from conftest import ROOT, THOROUGH
 from guide_figures import figures
-from hostile_values import CODE, DEEP, NAMES, broken, changed
+from hostile_values import CODE, DEEP, broken, changed
 from hypothesis import example, given, settings, strategies as st
 from mkdocs.exceptions import MkDocsException
 
@@ -31,9 +31,8 @@ from bench.errors import AtlasError
 from bench.exchange.check import check
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
-from bench.records import strict
 from bench.records.record import RESULTS
-from bench.records.run_file import MAX_LINE_BYTES, encode
+from bench.records.run_file import decode, encode
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
 from generator.data.load import load
@@ -98,7 +97,6 @@ def with_(place: str, value: Any, record: dict[str, Any] = RECORD) -> dict[str, 
 @example([with_("measurement.eager.peak_memory_gb", 0)])
 @example([with_("cell.batch_size", 2**63)])
 @example([with_("cell.batch_size", 0)])
-@example([with_("measured_at", "0001-01-01T00:00:00+14:00"), RECORD])
 @example([with_("measured_at", "2026-11-21T03:48:52"), RECORD])
 @example([with_("source.date", "2023-02-31", PUBLISHED)])
 @example([with_("source.url", "javascript:alert(1)", PUBLISHED)])
@@ -129,39 +127,20 @@ PACKED = gzip.compress(encode(measured(run="r")) + encode(measured(run="r", proc
 @example(PACKED[:-4])
 @example(PACKED + PACKED)
 @example(PACKED + b"\0" * 9)
-@example(gzip.compress(b"\0" * (MAX_LINE_BYTES + 2)))
 @example(gzip.compress(b"\0" * 99 + b"\n"))
 def test_whatever_bytes_a_compressed_run_file_has_it_is_read_or_refused(content: bytes) -> None:
     read_records(content, "r.jsonl.gz")
 
 
-HARMLESS = (CODE[3], CODE[4], "%(model)999999999s", "../../outside", "/etc/passwd", "..", "CON")
-NAMED = ("cell.model", "cell.checkpoint", "cell.variant", "environment.device_name", "environment.torch", "run")
+NAMED = ("cell.model", "cell.checkpoint", "cell.variant", "environment.device_name", "environment.torch")
 
 
 @pytest.mark.parametrize("place", NAMED)
-def test_names_that_would_be_code_or_a_path_are_refused(place: str, tmp_path: Path) -> None:
-    """Names of models, devices and versions appear in addresses, headings and commands that readers copy.
-
-    In Markdown, a name stays a name.
-    """
-    path = tmp_path / "r.jsonl"
-    for name in (*CODE, *NAMES):
-        if place == "run" or name not in HARMLESS:
-            path.write_text(json.dumps(with_(place, name)) + "\n", encoding="utf-8")
-            with pytest.raises(AtlasError, match=rf"not a record: .*{place}"):
-                list(strict.read(path))
-
-
-@pytest.mark.parametrize("size", [MAX_LINE_BYTES + 2, *([3 * 1024**3] if THOROUGH else [])])
-def test_a_file_without_line_ends_is_refused_before_it_is_read(tmp_path: Path, size: int) -> None:
-    path = tmp_path / "r.jsonl"
-    with path.open("wb") as file:
-        file.truncate(size)  # zeros that take no space
-    with pytest.raises(AtlasError, match="longer than"):
-        load(tmp_path)
-    (finding,) = check([path], path)
-    assert "longer than" in finding.what
+@pytest.mark.parametrize("name", [*CODE[:3], *CODE[5:11], CODE[-1], "a\0b", "x" * 300, "\u202eabc", "\x1b[2J", " ", ""])
+def test_names_that_would_be_code_are_refused(place: str, name: str) -> None:
+    """Names of models, devices and versions appear in addresses, headings and commands that readers copy."""
+    with pytest.raises(AtlasError, match=rf"not a record: .*{place}"):
+        decode(json.dumps(with_(place, name)).encode(), "r.jsonl:1")
 
 
 def test_links_and_folders_in_the_place_of_a_file(tmp_path: Path) -> None:
@@ -435,16 +414,19 @@ SETTINGS: dict[str, Any] = yaml.safe_load(_TAGGED.sub("", (ROOT / "mkdocs.yml").
 """The settings without what reads the environment or folders that are not there."""
 
 
-@few
-@given(changed(SETTINGS))
-@example({**SETTINGS, "theme": {"name": "material"}})
-@example({**SETTINGS, "theme": {"name": "mkdocs"}})
-@example({**SETTINGS, "plugins": []})
-@example({**SETTINGS, "markdown_extensions": None})
-@example({**SETTINGS, "plugins": ["search", {PLUGIN: {"languages": 3}}]})
-@example({**SETTINGS, "plugins": ["search", {PLUGIN: {"languages": ["zh"]}}]})
-@example({key: value for key, value in SETTINGS.items() if key != "site_description"})
-def test_whatever_the_settings_say_they_are_taken_or_refused(document: Any) -> None:
+@pytest.mark.parametrize(
+    "document",
+    [
+        {**SETTINGS, "theme": {"name": "material"}},
+        {**SETTINGS, "theme": {"name": "mkdocs"}},
+        {**SETTINGS, "plugins": []},
+        {**SETTINGS, "markdown_extensions": None},
+        {**SETTINGS, "plugins": ["search", {PLUGIN: {"languages": 3}}]},
+        {**SETTINGS, "plugins": ["search", {PLUGIN: {"languages": ["zh"]}}]},
+        {key: value for key, value in SETTINGS.items() if key != "site_description"},
+    ],
+)
+def test_other_settings_are_taken_or_refused(document: dict[str, Any]) -> None:
     with folder() as project:
         (project / "docs" / "theme").mkdir(parents=True)
         (project / "mkdocs.yml").write_text(json.dumps(document))  # which is YAML

@@ -9,18 +9,20 @@ the wrong ones: the data lint (`generator.data.lint`) marks the doubtful ones.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Literal
+
+import msgspec
 
 from bench.errors import AtlasError
-from bench.exchange.source_files import ImportOptions
+from bench.exchange.source_files import ImportOptions, rows
 from bench.records.record import (
     SCHEMA,
     Cell,
     Environment,
     Measurement,
+    Milliseconds,
     Record,
     Samples,
     Source,
@@ -39,62 +41,63 @@ SOURCE = Source(
     licence="Apache-2.0",
     note="mean of 300 inferences on one image, after a warm-up",
 )
-OUT_OF_MEMORY = "OOM"
 
 # The guide's snippets load the weights without a dtype, which gives float32; the text never says so.
 FLAGS = ("dtype-not-stated",)
 # The nightly and reduce-overhead tables write "unbatched" for batch size 1.
 UNBATCHED = "batch-size-worded-unbatched"
 
+Printed = Milliseconds | Literal["OOM"]
 
-def read(options: ImportOptions | None = None, table: Path = TABLE) -> Iterator[Record]:
+
+class Row(msgspec.Struct):
+    """A row of the table. Its other columns are for readers."""
+
+    gpu: str
+    torch_version: str
+    compile_mode: str
+    task: Task
+    label: str
+    checkpoint: str
+    batch_size: int
+    eager_latency_ms: Printed
+    compiled_latency_ms: Printed
+    unbatched: Literal["true", "false"]
+
+
+def read(options: ImportOptions | None = None) -> Iterator[Record]:
     """Yield one record per row, in the order of the table. Raises `AtlasError` for a row that cannot be read."""
     if options and options.files:
         raise AtlasError(
             "huggingface-2023 takes no files: its table is included", where="FILE", remedy="omit the files"
         )
-    with table.open(encoding="utf-8", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file), start=2):
-            try:
-                yield _record(row)
-            except (KeyError, TypeError, ValueError) as error:
-                raise AtlasError(
-                    f"not a row of the 2023 guide: {error}",
-                    where=f"{table}:{number}",
-                    remedy="restore the table from the repository's history",
-                ) from None
-
-
-def _record(row: dict[str, str]) -> Record:
-    eager, compiled = row["eager_latency_ms"], row["compiled_latency_ms"]
-    out_of_memory = OUT_OF_MEMORY in (eager, compiled)
-    return Record(
-        schema=SCHEMA,
-        run=RUN,
-        origin="published",
-        profile="paper-2023",
-        process=0,
-        status=Status.PASS if not out_of_memory else Status.EAGER_OOM if eager == OUT_OF_MEMORY else Status.OOM,
-        reason="the source prints OOM in place of a latency" if out_of_memory else None,
-        cell=Cell(
-            model=row["label"],
-            checkpoint=row["checkpoint"],
-            task=cast(Task, row["task"]),
-            device="cuda",
-            dtype="float32",
-            batch_size=int(row["batch_size"]),
-            variant=variant_of(row["compile_mode"]),
-            grad_mode="no_grad",
-            weights="pretrained",
-        ),
-        environment=Environment(device_name=f"NVIDIA {row['gpu']}", torch=row["torch_version"]),
-        measurement=None
-        if out_of_memory
-        else Measurement(eager=_variant(eager), compiled=_variant(compiled), stop_reason="published"),
-        source=SOURCE,
-        flags=FLAGS + ((UNBATCHED,) if row["unbatched"] == "true" else ()),
-    )
-
-
-def _variant(latency_ms: str) -> Samples:
-    return Samples(published_mean_ms=float(latency_ms))
+    for _, row in rows(TABLE, Row, ("label", "gpu", "torch_version", "compile_mode", "batch_size")):
+        eager, compiled = row.eager_latency_ms, row.compiled_latency_ms
+        measurement = None
+        if eager != "OOM" and compiled != "OOM":
+            samples = [Samples(published_mean_ms=printed) for printed in (eager, compiled)]
+            measurement = Measurement(eager=samples[0], compiled=samples[1], stop_reason="published")
+        yield Record(
+            schema=SCHEMA,
+            run=RUN,
+            origin="published",
+            profile="paper-2023",
+            process=0,
+            status=Status.PASS if measurement else Status.EAGER_OOM if eager == "OOM" else Status.OOM,
+            reason=None if measurement else "the source prints OOM in place of a latency",
+            cell=Cell(
+                model=row.label,
+                checkpoint=row.checkpoint,
+                task=row.task,
+                device="cuda",
+                dtype="float32",
+                batch_size=row.batch_size,
+                variant=variant_of(row.compile_mode),
+                grad_mode="no_grad",  # as the guide's snippets
+                weights="pretrained",
+            ),
+            environment=Environment(device_name=f"NVIDIA {row.gpu}", torch=row.torch_version),
+            measurement=measurement,
+            source=SOURCE,
+            flags=FLAGS + ((UNBATCHED,) if row.unbatched == "true" else ()),
+        )

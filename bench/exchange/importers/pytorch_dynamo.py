@@ -5,39 +5,28 @@ is one, which says why a model failed; returns one record for each model that ta
 tables do not name the GPU or torch: `--device-name` and `--torch` do. They hold the speedup and the compiled median, so
 the eager latency is their product, and is flagged.
 
-    python -m bench import pytorch-dynamo FILE --device-name "NVIDIA A100-SXM4-40GB" --torch 2.9.0 --url … --licence …
+    python -m bench import pytorch-dynamo FILE --device-name "NVIDIA A100-SXM4-40GB" --torch 2.9.0 --date 2026-11 …
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from bench.errors import AtlasError, counted
 from bench.exchange.importers.timm import FLAGS, NO_TYPE
-from bench.exchange.source_files import ImportOptions, SourceRow, csv_rows
-from bench.records.record import (
-    DEVICES,
-    DTYPES,
-    SCHEMA,
-    Cell,
-    Compilation,
-    Environment,
-    Measurement,
-    Record,
-    Samples,
-    Source,
-    Status,
-    Task,
-    variant_of,
-)
+from bench.exchange.source_files import AGAIN, ImportOptions, Known, rows
+from bench.records import record as records
+from bench.records.record import Cell, Compilation, Environment, Measurement, Record, Samples, Source, Status, Task
 from bench.records.run_file import file_slug
 
+EXAMPLE = "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv"
 NAME = re.compile(
     r"(?P<backend>.+)_(?P<suite>torchbench|huggingface|timm)(?:_models)?_(?P<dtype>float32|float16|bfloat16|amp)"
-    r"_(?P<mode>inference|training)_[a-z]+_(?P<kind>performance|accuracy)\.csv"
+    r"_inference_[a-z]+_performance\.csv"
 )
 
 MODES: Mapping[str, tuple[str, str]] = {
@@ -50,50 +39,41 @@ MODES: Mapping[str, tuple[str, str]] = {
 }
 """Compile mode and dynamic shapes by the name of a backend. CUDA graphs are on in these benchmarks unless disabled."""
 
-ACCURACY = {
+STATUSES = {
     "pass": Status.PASS,
     "pass_due_to_skip": Status.PASS,
     "fail_accuracy": Status.FAIL_ACCURACY,
     "eager_two_runs_differ": Status.EAGER_TWO_RUNS_DIFFER,
     "eager_variation": Status.EAGER_TWO_RUNS_DIFFER,
-    "fail_to_run": Status.FAIL_TO_RUN,
-    "eager_1st_run_fail": Status.FAIL_TO_RUN,
-    "eager_2nd_run_fail": Status.FAIL_TO_RUN,
-    "eager_fail_to_run": Status.FAIL_TO_RUN,
-    "model_fail_to_load": Status.FAIL_TO_RUN,
     "OOM": Status.OOM,
     "eager_1st_run_OOM": Status.EAGER_OOM,
     "eager_2nd_run_OOM": Status.EAGER_OOM,
     "timeout": Status.TIMEOUT,
     "infra_error": Status.CRASH,
 }
-"""The status of a record by that of the accuracy table."""
+"""Status by the word in the accuracy table. Other words are failures to load or run."""
 
-CLASSIFIERS = (
-    *("alexnet", "densenet121", "mnasnet1_0", "mobilenet_v2", "mobilenet_v3_large", "phlippe_densenet"),
-    *("phlippe_resnet", "resnet152", "resnet18", "resnet50", "resnext50_32x4d", "shufflenet_v2_x1_0"),
-    *("squeezenet1_1", "timm_efficientnet", "timm_nfnet", "timm_regnet", "timm_resnest", "timm_vision_transformer"),
-    *("timm_vision_transformer_large", "timm_vovnet", "vgg16"),
-)
-DETECTORS = (
-    *("detectron2_fasterrcnn_r_50_c4", "detectron2_fasterrcnn_r_50_dc5", "detectron2_fasterrcnn_r_50_fpn"),
-    *("detectron2_fasterrcnn_r_101_c4", "detectron2_fasterrcnn_r_101_dc5", "detectron2_fasterrcnn_r_101_fpn"),
-    *("detectron2_fcos_r_50_fpn", "timm_efficientdet", "yolov3"),
-)
-SEGMENTERS = (
-    *("detectron2_maskrcnn", "detectron2_maskrcnn_r_50_c4", "detectron2_maskrcnn_r_50_fpn"),
-    *("detectron2_maskrcnn_r_101_c4", "detectron2_maskrcnn_r_101_fpn", "pytorch_unet", "vision_maskrcnn"),
-)
+CLASSIFIERS = """
+    alexnet densenet121 mnasnet1_0 mobilenet_v2 mobilenet_v3_large phlippe_densenet phlippe_resnet resnet152 resnet18
+    resnet50 resnext50_32x4d shufflenet_v2_x1_0 squeezenet1_1 timm_efficientnet timm_nfnet timm_regnet timm_resnest
+    timm_vision_transformer timm_vision_transformer_large timm_vovnet vgg16
+"""
+DETECTORS = """
+    detectron2_fasterrcnn_r_50_c4 detectron2_fasterrcnn_r_50_dc5 detectron2_fasterrcnn_r_50_fpn
+    detectron2_fasterrcnn_r_101_c4 detectron2_fasterrcnn_r_101_dc5 detectron2_fasterrcnn_r_101_fpn
+    detectron2_fcos_r_50_fpn timm_efficientdet yolov3
+"""
+SEGMENTERS = """
+    detectron2_maskrcnn detectron2_maskrcnn_r_50_c4 detectron2_maskrcnn_r_50_fpn detectron2_maskrcnn_r_101_c4
+    detectron2_maskrcnn_r_101_fpn pytorch_unet vision_maskrcnn
+"""
 TASKS: Mapping[str, Task] = {
-    **dict.fromkeys(CLASSIFIERS, "image-classification"),
-    **dict.fromkeys(DETECTORS, "object-detection"),
-    **dict.fromkeys(SEGMENTERS, "image-segmentation"),
+    **dict.fromkeys(CLASSIFIERS.split(), "image-classification"),
+    **dict.fromkeys(DETECTORS.split(), "object-detection"),
+    **dict.fromkeys(SEGMENTERS.split(), "image-segmentation"),
 }
 """The TorchBench models that take images. All models of the timm suite classify images; those of the huggingface suite
 take text."""
-
-COLUMNS = ("dev", "name", "batch_size", "speedup", "abs_latency")
-ACCURACY_COLUMNS = ("dev", "name", "accuracy")
 
 NO_SIZE = "input-size-not-stated"
 NO_BATCH = "batch-size-not-stated"
@@ -103,174 +83,119 @@ DERIVED = "eager-latency-is-speedup-times-compiled"
 NOTE = "medians of repeated calls; eager is the speedup times the compiled latency"
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What all rows of a table share: from its file name or the command line."""
+class Row(msgspec.Struct):
+    """The columns of a performance table."""
 
-    suite: str
-    dtype: str
-    autocast: bool
-    compile_mode: str
-    dynamic: str
-    flags: tuple[str, ...]
+    dev: records.Device
+    name: records.Name
+    batch_size: records.Images  # 0 if the model failed, as the speedup
+    speedup: Known
+    abs_latency: Known  # ms, compiled
+    compilation_latency: Known = 0.0  # s
+    eager_peak_mem: Known = 0.0  # GB
+    dynamo_peak_mem: Known = 0.0  # GB
 
-    def task(self, model: str) -> Task | None:
-        """Return the model's task, or None if it takes no images."""
-        return "image-classification" if self.suite == "timm" else TASKS.get(model)
+
+class Accuracy(msgspec.Struct):
+    """The columns of an accuracy table."""
+
+    dev: records.Device
+    name: records.Name
+    accuracy: str
 
 
 def read(options: ImportOptions) -> Iterator[Record]:
     """Yield one record per row of each performance table. Raises `AtlasError`."""
-    files = options.some_files("a table such as inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv")
+    files = options.some_files(f"a table such as {EXAMPLE}")
     accuracy = {path for path in files if path.name.endswith("_accuracy.csv")}
-    used = set()
+    beside = {path: path.with_name(path.name.replace("_performance", "_accuracy")) for path in {*files} - accuracy}
+    for path in sorted(accuracy - {*beside.values()}):
+        remedy = "give the performance table as well"
+        raise AtlasError("has no performance table to go with it", where=str(path), remedy=remedy)
     for path in files:
-        if path in accuracy:
-            continue
-        beside = path.with_name(path.name.replace("_performance.csv", "_accuracy.csv"))
-        if beside in accuracy:
-            used.add(beside)
-        yield from _records(path, beside if beside in accuracy else None, options)
-    for path in sorted(accuracy - used):
-        raise AtlasError(
-            "has no performance table to go with it", where=str(path), remedy="give the performance table as well"
-        )
+        if path in beside:
+            yield from _records(path, beside[path] if beside[path] in accuracy else None, options)
 
 
-def _records(path: Path, beside: Path | None, options: ImportOptions) -> Iterator[Record]:
-    setting = _setting_of(path, options)
-    torch = options.needed("torch", "which version of torch was measured", "2.9.0", path)
-    device_name = options.needed("device_name", "on which device", '"NVIDIA A100-SXM4-40GB"', path)
-    date, dated = options.dated(torch)
-    files = [each.name for each in (path, beside) if each]
-    source = options.source(path, title="PyTorch: Dynamo benchmarks", date=date, files=files, note=NOTE)
-    statuses = _statuses(beside) if beside else {}
-    environment = Environment(device_name=device_name, torch=torch)
+def _records(path: Path, accuracy: Path | None, options: ImportOptions) -> Iterator[Record]:
+    match = NAME.fullmatch(path.name)
+    backend, suite, dtype = match.group("backend", "suite", "dtype") if match else ("", "torchbench", "")
+    mode, dynamic = (options.compile_mode, "auto") if options.compile_mode else MODES.get(backend, ("", ""))
+    dtype = options.dtype or dtype
+    if not mode or not dtype:
+        what = "is not named <backend>_<suite>_<type>_inference_<device>_performance.csv with a known backend"
+        remedy = f"rename it, or add --dtype and --compile-mode; known backends are {', '.join(MODES)}"
+        raise AtlasError(what, where=str(path), remedy=remedy)
+    torch = options.needed("torch", "2.9.0", path)
+    device_name = options.needed("device_name", '"NVIDIA A100-SXM4-40GB"', path)
+    source = options.source([path, *filter(None, [accuracy])], title="PyTorch: Dynamo benchmarks", note=NOTE)
+    key = ("name", "dev")
+    words = {(row.name, row.dev): row.accuracy for _, row in rows(accuracy, Accuracy, key)} if accuracy else {}
     run = file_slug(f"dynamo-{path.stem.removesuffix('_performance')}-{device_name}-torch-{torch}")
-    left_out, seen = [], dict[tuple[str, str], str]()
-    for row in csv_rows(path, COLUMNS, "a performance table of the Dynamo benchmarks"):
-        name = row.text("name")
-        key = (row.text("dev"), name)
-        if key in seen:
-            raise row.wrong("name", f"{name} is already in line {seen[key]}", "remove one of the two")
-        seen[key] = row.where.rpartition(":")[2]
-        if setting.task(name) is None:
-            left_out.append(name)
+    left_out = []
+    for where, row in rows(path, Row, key):
+        task = "image-classification" if suite == "timm" else TASKS.get(row.name)
+        if task is None:
+            left_out.append(row.name)
             continue
-        yield _record(row, setting, run, environment, source, dated, accuracy=statuses.get(key))
+        if row.speedup and not row.abs_latency:
+            raise AtlasError("is 0, but the speedup is not", where=f"{where}: abs_latency", remedy=AGAIN)
+        autocast, on_cpu = dtype == "amp", row.dev == "cpu"
+        cell = Cell(
+            model=row.name,
+            checkpoint=f"{suite}/{row.name}",
+            task=task,
+            device=row.dev,
+            dtype=dtype if not autocast else "bfloat16" if on_cpu else "float16",  # torch's default
+            batch_size=row.batch_size,
+            variant=records.variant_of("default" if on_cpu and mode == "reduce-overhead" else mode, dynamic),
+            grad_mode="no_grad",  # as their runners' `pick_grad`
+            autocast=autocast,
+        )
+        yield _record(
+            row,
+            words.get((row.name, row.dev), ""),
+            run,
+            cell,
+            Environment(device_name=device_name, torch=torch),
+            source,
+        )
     if left_out:
         models = counted(len(left_out), "model that does not take images", "models that do not take images")
         options.log(f"{path.name}: left out {models}: {', '.join(left_out)}")
 
 
-def _setting_of(path: Path, options: ImportOptions) -> Setting:
-    """Return the setting from the file name, or from the options if the name is unusual. Raises `AtlasError`."""
-    match = NAME.fullmatch(path.name)
-    if match and match["mode"] == "training":
-        raise AtlasError(
-            "contains training results, but the atlas covers inference only", where=str(path), remedy="omit this file"
-        )
-    if not match and not (options.dtype and options.compile_mode):
-        raise AtlasError(
-            "does not follow the file names of the Dynamo benchmarks: <backend>_<suite>_<type>_inference_<device>_"
-            "performance.csv",
-            where=str(path),
-            remedy="rename it, or add --dtype and --compile-mode",
-        )
-    backend = match["backend"] if match else ""
-    if not options.compile_mode and backend not in MODES:
-        known = ", ".join(MODES)
-        raise AtlasError(
-            f"backend {backend!r} is not a mode of torch.compile",
-            where=str(path),
-            remedy=f"known are {known}; if it is a different name for one of these, add --compile-mode",
-        )
-    mode, dynamic = (options.compile_mode, "auto") if options.compile_mode else MODES[backend]
-    dtype = options.dtype or (match["dtype"] if match else "")
-    autocast = dtype == "amp"
-    flags = (*FLAGS, NO_SIZE, DERIVED, *([NO_TYPE] if autocast else []))
-    return Setting(match["suite"] if match else "torchbench", dtype, autocast, mode, dynamic, flags)
-
-
-def _statuses(path: Path) -> dict[tuple[str, str], str]:
-    """Return the accuracy of each model by device and name."""
-    statuses = {}
-    for row in csv_rows(path, ACCURACY_COLUMNS, "an accuracy table of the Dynamo benchmarks"):
-        if row.text("accuracy") not in ACCURACY:
-            known = ", ".join(ACCURACY)
-            raise row.wrong("accuracy", f"{row.text('accuracy')!r} is not known", f"known are {known}")
-        statuses[row.text("dev"), row.text("name")] = row.text("accuracy")
-    return statuses
-
-
-def _record(
-    row: SourceRow,
-    setting: Setting,
-    run: str,
-    environment: Environment,
-    source: Source,
-    flags: tuple[str, ...],
-    *,
-    accuracy: str | None = None,
-) -> Record:
-    """Return the record of one row. A failed model has a speedup of 0. Raises `AtlasError`."""
-    name, device = row.text("name"), row.text("dev")
-    if device not in DEVICES:
-        raise row.wrong("dev", f"{device!r} is not a known torch device", f"known are {', '.join(DEVICES)}")
-    on_cpu, task = device == "cpu", setting.task(name)
-    assert task is not None
-    dtype = setting.dtype if not setting.autocast else "bfloat16" if on_cpu else "float16"  # torch's default
-    if dtype not in DTYPES:
-        raise row.wrong("dtype", f"{dtype!r} is not known", f"known are {', '.join(DTYPES)}, amp")
-    batch_size, ratio = row.count("batch_size", zero=True), row.number("speedup", zero=True)
-    status = ACCURACY[accuracy] if accuracy else Status.PASS if ratio else Status.FAIL_TO_RUN
-    if not ratio and status is Status.PASS:  # accuracy is checked with another batch size
+def _record(row: Row, word: str, run: str, cell: Cell, environment: Environment, source: Source) -> Record:
+    """Return the record of one row. A failed model has a speedup of 0."""
+    status = STATUSES.get(word, Status.FAIL_TO_RUN) if word else Status.PASS
+    says_why = status is not Status.PASS
+    if not row.speedup and not says_why:  # accuracy is checked with another batch size
         status = Status.FAIL_TO_RUN
-    stated = "the source marks the model as failed and doesn't say why"
-    if accuracy and ACCURACY[accuracy] is not Status.PASS:
-        stated = f"the source says {accuracy}"
+    reason = f"the source says {word}" if says_why else "the source marks the model as failed and doesn't say why"
+    measurement = Measurement(
+        eager=Samples(published_median_ms=row.speedup * row.abs_latency, peak_memory_gb=row.eager_peak_mem or None),
+        compiled=Samples(published_median_ms=row.abs_latency, peak_memory_gb=row.dynamo_peak_mem or None),
+        compilation=Compilation(ready_s={"cold": row.compilation_latency}) if row.compilation_latency else None,
+        stop_reason="published",
+    )
+    flags = {
+        NO_SIZE: True,
+        DERIVED: True,
+        NO_TYPE: cell.autocast,
+        NO_CACHE: bool(row.speedup and row.compilation_latency),
+        NO_BATCH: not row.batch_size,
+    }
     return Record(
-        schema=SCHEMA,
+        schema=records.SCHEMA,
         run=run,
         origin="published",
         profile="pytorch-dynamo",
         process=0,
         status=status,
-        reason=None if status is Status.PASS else stated,
-        cell=Cell(
-            model=name,
-            checkpoint=f"{setting.suite}/{name}",
-            task=task,
-            device=device,
-            dtype=dtype,
-            batch_size=batch_size,
-            variant=variant_of(
-                "default" if on_cpu and setting.compile_mode == "reduce-overhead" else setting.compile_mode,
-                setting.dynamic,
-            ),
-            autocast=setting.autocast,
-        ),
+        reason=None if status is Status.PASS else reason,
+        cell=cell,
         environment=environment,
-        measurement=_measurement(row, ratio) if ratio else None,
+        measurement=measurement if row.speedup else None,
         source=source,
-        flags=(
-            *setting.flags,
-            *flags,
-            *([NO_CACHE] if ratio and row.known("compilation_latency", zero=True) else []),
-            *([NO_BATCH] if not batch_size else []),
-        ),
-    )
-
-
-def _measurement(row: SourceRow, ratio: float) -> Measurement:
-    compiled_ms, seconds = row.number("abs_latency"), row.known("compilation_latency", zero=True)
-    return Measurement(
-        eager=Samples(
-            published_median_ms=ratio * compiled_ms, peak_memory_gb=row.known("eager_peak_mem", zero=True) or None
-        ),
-        compiled=Samples(
-            published_median_ms=compiled_ms, peak_memory_gb=row.known("dynamo_peak_mem", zero=True) or None
-        ),
-        compilation=Compilation(ready_s={"cold": seconds}) if seconds else None,
-        stop_reason="published",
+        flags=(*FLAGS, *(flag for flag, applies in flags.items() if applies)),
     )

@@ -13,9 +13,9 @@ from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, 
 
 from bench.errors import AtlasError
 from bench.plans.profiles import PRECISIONS
-from bench.records.families import family_slug, slugify
 from bench.records.record import Graphs, Measurement, Record, Samples, Status
 from generator.data import selection
+from generator.data.families import family_slug, slugify
 from generator.data.load import Results, load
 from generator.data.names import device_label, short_name
 from generator.data.registry import COLUMNS

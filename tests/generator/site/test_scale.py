@@ -12,7 +12,7 @@ import pytest
 from archive import FAMILIES, write_archive
 from conftest import ROOT
 
-from bench.records.families import family_slug
+from generator.data.families import family_slug
 from generator.data.lint import Kind
 from generator.data.load import Results, load
 from generator.figures.markup import MOST_NOTES
