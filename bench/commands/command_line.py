@@ -43,10 +43,9 @@ def list_command() -> None:
     for profile in PROFILES.values():
         sizes = ", ".join(map(str, profile.batch_sizes))
         cells = len(profile.models) * len(profile.batch_sizes) * len(profile.variants) * len(profile.dtypes)
-        on_cpu = f" ({profile.cpu_processes} on a CPU)" if profile.cpu_processes else ""
         click.echo(f"  {profile.name:<12} {profile.summary}")
         click.echo(f"  {'':<12} batch size {sizes}; {', '.join(profile.variants)}; {', '.join(profile.dtypes)}")
-        click.echo(f"  {'':<12} {counted(cells, 'case')}, processes per case: {profile.processes}{on_cpu}")
+        click.echo(f"  {'':<12} {counted(cells, 'case')}, processes per case: {profile.processes}")
     click.echo(f"\nVariants (--variant)\n  {', '.join(VARIANTS)}")
     click.echo(f"\nData types (--dtype)\n  {', '.join(PRECISIONS)}")
     click.echo("  autocast: weights and inputs stay in float32; TF32: in all products, on an NVIDIA GPU")

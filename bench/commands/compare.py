@@ -26,8 +26,7 @@ def percent(text: str) -> float:
 @click.argument("after", metavar="B")
 @click.option("--variant", type=OneOf(("compiled", "eager")), default="compiled", help="The latencies to compare.")
 @click.option("--threshold", type=percent, default="5%", help="Slowdown that counts as a regression, such as 2.5%.")
-@click.option("--format", "form", type=OneOf(("table", "markdown", "json")), default="table")
-def compare_command(before: str, after: str, variant: VariantName, threshold: float, form: str) -> None:
+def compare_command(before: str, after: str, variant: VariantName, threshold: float) -> None:
     """Show what became faster or slower between two runs.
 
     A and B are run files, folders of run files, or names of runs. Paths may be relative to bench/results. The status is
@@ -35,12 +34,9 @@ def compare_command(before: str, after: str, variant: VariantName, threshold: fl
     """
     from rich.console import Console
 
-    from bench.commands.comparison_report import as_json, markdown, print_report
+    from bench.commands.comparison_report import print_report
     from bench.statistics.compare import compare, read_side
 
     comparison = compare(read_side(before), read_side(after), variant)
-    if form == "table":
-        print_report(comparison, threshold, Console(highlight=False, markup=False))
-    else:
-        click.echo((markdown if form == "markdown" else as_json)(comparison, threshold), nl=False)
-    sys.exit(REGRESSED if comparison.regressions(threshold) else OK)
+    print_report(comparison, threshold, Console(highlight=False, markup=False))
+    sys.exit(REGRESSED if len(comparison.regressions(threshold)) else OK)

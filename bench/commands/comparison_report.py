@@ -1,8 +1,8 @@
-"""Format a comparison of two runs: for a terminal, as Markdown for a pull request, or as JSON.
+"""Print a comparison of two runs.
 
 Takes a `Comparison` and the threshold of a regression.
 
-python -m bench compare A B --format markdown
+python -m bench compare A B
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from typing import Any, get_args
 
-import msgspec
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +19,7 @@ from rich.text import Text
 from bench.errors import counted
 from bench.records.record import Status
 from bench.running.progress import describe
-from bench.statistics.compare import Change, Comparison, Outcome
+from bench.statistics.compare import SIDES, Comparison
 from bench.statistics.digits import LATENCY, rounded
 from bench.statistics.intervals import Estimate
 from bench.statistics.verdicts import Verdict
@@ -29,6 +29,7 @@ STYLES = {"faster": "green", "slower": "bold red", "same": "", "inconclusive": "
 _COORDINATES = ("batch_size", "variant", "precision", "channels_last", "grad_mode", "weights", "device")
 _FIGURES = ("A ms", "B ms", "change", "95% interval", "processes", "verdict")
 _LEFT = ("model", *_COORDINATES, "device_name", "verdict")
+_JOINED = ", ".join
 _MOST_NAMED = 8  # cells in one line
 
 
@@ -42,30 +43,13 @@ def print_report(comparison: Comparison, threshold: float, console: Console) -> 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in header:
         table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=name != "model")
-    for row, each in zip(rows, comparison.cells, strict=True):
-        style = STYLES["slower" if each.fails_now else each.verdict]
-        table.add_row(*row[:-1], Text(row[-1], style=style))
+    verdicts = comparison.cells["verdict"].mask(comparison.cells["fails_now"], "slower")
+    for row, verdict in zip(rows, verdicts, strict=True):
+        table.add_row(*row[:-1], Text(row[-1], style=STYLES[verdict]))
     console.print(table)
     console.print()
     for line in summary(comparison, threshold):
         console.print(line)
-
-
-def markdown(comparison: Comparison, threshold: float) -> str:
-    """Return a table and a list in GitHub's Markdown."""
-    header, *rows = _rows(comparison)
-    rule = ["---" if name in _LEFT else "---:" for name in header]
-    table = [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in (header, rule, *rows)]
-    alerts = [f"**Not like for like:** {_escaped(warning)}" for warning in warnings(comparison)]
-    notes = [f"- {_escaped(line)}" for line in summary(comparison, threshold)]
-    return "\n\n".join([*alerts, "\n".join(table), "\n".join(notes)]) + "\n"
-
-
-def as_json(comparison: Comparison, threshold: float) -> str:
-    """Return everything as JSON: changes are shares (−0.05 is 5% less), unknown values are null."""
-    document: dict[str, Any] = msgspec.to_builtins(comparison)
-    document |= {"threshold": threshold, "regressions": msgspec.to_builtins(comparison.regressions(threshold))}
-    return msgspec.json.format(msgspec.json.encode(document)).decode() + "\n"
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -83,7 +67,7 @@ def warnings(comparison: Comparison) -> list[str]:
 def summary(comparison: Comparison, threshold: float) -> list[str]:
     """Return the lines below the table: counts, means, failures, cells of one run only, and the conclusion."""
     cells, control, sides = comparison.cells, comparison.control, {"A": comparison.before, "B": comparison.after}
-    verdicts = Counter(each.verdict for each in cells)
+    verdicts = Counter(cells["verdict"])
     counts = ", ".join(f"{verdicts[name]} {name}" for name in get_args(Verdict) if verdicts[name])
     other = "eager" if comparison.variant == "compiled" else "compiled"
     rule = "judged by whether the 95% interval lies entirely beyond 1% or entirely within it"
@@ -95,17 +79,19 @@ def summary(comparison: Comparison, threshold: float) -> list[str]:
         lines.append(
             "Eager changed too, so something besides the compiler differs: the machine, its load or other software."
         )
-    if lone := sum(each.before.processes == each.after.processes == 1 for each in cells):
+    if lone := int((cells["before_processes"] + cells["after_processes"] == 2).sum()):
         lines.append(f"One process alone on each side: {counted(lone, 'case')}. Measure with --processes 3 or more.")
     for name, side in sides.items():
         older = f"; {counted(side.superseded, 'case')} taken from the newest of several runs" if side.superseded else ""
-        passed = f"{side.passed} of {counted(side.cells, 'case')} passed"
+        passed = f"{side.passed} of {counted(len(side.cells), 'case')} passed"
         lines.append(f"{name}: {side.name}, {', '.join(side.devices)}, {passed}{older}.")
-    for each in cells:
-        if each.before.status is not each.after.status:
-            reason = f" ({each.after.reason})" if each.after.reason else ""
-            lines.append(f"Status changed: {describe(each.cell)}: {each.before.status} → {each.after.status}{reason}.")
-    for name, only in (("A", comparison.only_before), ("B", comparison.only_after)):
+    for _, row in cells[cells["before_status"] != cells["after_status"]].iterrows():
+        reason = f" ({row['after_reason']})" if row["after_reason"] else ""
+        lines.append(
+            f"Status changed: {describe(row['cell'])}: {row['before_status']} → {row['after_status']}{reason}."
+        )
+    for name, one, two in (("A", comparison.before, comparison.after), ("B", comparison.after, comparison.before)):
+        only = [cell for cell, device in one.cells if (cell, device) not in two.cells]
         more = f" and {len(only) - _MOST_NAMED} more" if len(only) > _MOST_NAMED else ""
         lines += [f"Only in {name}: {'; '.join(map(describe, only[:_MOST_NAMED]))}{more}."] if only else []
     versions = [f"{each.name} {each.before} → {each.after}" for each in comparison.differences if not each.is_condition]
@@ -115,15 +101,14 @@ def summary(comparison: Comparison, threshold: float) -> list[str]:
 
 def _conclusion(comparison: Comparison, threshold: float) -> str:
     regressions, beyond = comparison.regressions(threshold), f"slower by more than {100 * threshold:.3g}%"
-    if not regressions:
-        judged = sum(each.verdict != "unknown" for each in comparison.cells)
-        return (
-            f"No regression: of {counted(judged, 'case')} with a verdict, none is {beyond}, and none has begun to fail."
-        )
-    slower = [f"{describe(each.cell)} ({_percent(each.change.value)})" for each in regressions if not each.fails_now]
-    failing = [f"{describe(each.cell)} ({each.after.status})" for each in regressions if each.fails_now]
-    named = {beyond: ", ".join(slower), "now failing": ", ".join(failing)}
-    return f"Regressions: {'; '.join(f'{what}: {names}' for what, names in named.items() if names)}."
+    if regressions.empty:
+        judged = counted(int((comparison.cells["verdict"] != "unknown").sum()), "case")
+        return f"No regression: of {judged} with a verdict, none is {beyond}, and none has begun to fail."
+    named: dict[str, list[str]] = {beyond: [], "now failing": []}
+    for _, row in regressions.iterrows():
+        end = row["after_status"] if row["fails_now"] else _percent(row["change"])
+        named["now failing" if row["fails_now"] else beyond].append(f"{describe(row['cell'])} ({end})")
+    return f"Regressions: {'; '.join(f'{what}: {_JOINED(names)}' for what, names in named.items() if names)}."
 
 
 # ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -132,46 +117,38 @@ def _conclusion(comparison: Comparison, threshold: float) -> str:
 def _rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """Return the header and one row per cell, with the coordinates that vary between cells."""
     cells = comparison.cells
-    columns = {name: [str(getattr(each.cell, name)) for each in cells] for name in _COORDINATES}
-    columns["device_name"] = [each.device_name for each in cells]
+    columns = {name: [str(getattr(cell, name)) for cell in cells["cell"]] for name in _COORDINATES}
+    columns["device_name"] = cells["device_name"].tolist()
     varying = {name: values for name, values in columns.items() if len({*values}) > 1}
-    rows = zip([each.cell.model for each in cells], *varying.values(), map(_figures, cells), strict=True)
+    figures = [_figures(row) for _, row in cells.iterrows()]
+    rows = zip([cell.model for cell in cells["cell"]], *varying.values(), figures, strict=True)
     return [("model", *varying, *_FIGURES), *((*names, *figures) for *names, figures in rows)]
 
 
-def _figures(change: Change) -> tuple[str, ...]:
+def _figures(row: pd.Series[Any]) -> tuple[str, ...]:
     """Return the latencies, the change, and the verdict, or the statuses where there can be none."""
-    before, after = change.before.status, change.after.status
-    ended = str(after) if before is after else f"{before} → {after}"
-    is_judged = change.verdict != "unknown" or before is after is Status.PASS
+    before, after = row["before_status"], row["after_status"]
+    latencies = (Estimate(row[f"{side}_ms"], row[f"{side}_low_ms"], row[f"{side}_high_ms"]) for side in SIDES)
+    is_judged = row["verdict"] != "unknown" or before is after is Status.PASS
     return (
-        *(_ms(side) for side in (change.before, change.after)),
-        _percent(change.change.value),
-        _range(change.change),
-        f"{change.before.processes} + {change.after.processes}",
-        change.verdict if is_judged else ended,
+        *("–" if math.isnan(each.value) else rounded(each, least=LATENCY) for each in latencies),
+        _percent(row["change"]),
+        _range(row["change_low"], row["change_high"]),
+        f"{row['before_processes']} + {row['after_processes']}",
+        row["verdict"] if is_judged else str(after) if before is after else f"{before} → {after}",
     )
-
-
-def _ms(outcome: Outcome) -> str:
-    latency = Estimate(outcome.latency_ms, outcome.low_ms, outcome.high_ms)
-    return "–" if math.isnan(latency.value) else rounded(latency, least=LATENCY)
 
 
 def _percent(share: float) -> str:
     return "–" if math.isnan(share) else f"{100 * share:+.1f}%".replace("-", "−")
 
 
-def _range(estimate: Estimate) -> str:
-    return "–" if math.isnan(estimate.low) else f"{_percent(estimate.low)} to {_percent(estimate.high)}"
+def _range(low: float, high: float) -> str:
+    return "–" if math.isnan(low) else f"{_percent(low)} to {_percent(high)}"
 
 
 def _interval(estimate: Estimate) -> str:
     if math.isnan(estimate.value):
         return "unknown"
-    known = "no interval" if math.isnan(estimate.low) else _range(estimate)
+    known = "no interval" if math.isnan(estimate.low) else _range(estimate.low, estimate.high)
     return f"{_percent(estimate.value)} ({known})"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

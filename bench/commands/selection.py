@@ -42,8 +42,6 @@ def profile_of(options: SimpleNamespace) -> Profile:
         changes["models"] = options.models
     if options.malloc:
         changes["keep_memory"] = options.malloc == "keep"
-    if options.processes:
-        changes["cpu_processes"] = None
     for variant in options.variants:
         package = VARIANTS[variant].needs
         if package and options.executor == "local" and version(package) is None:

@@ -131,9 +131,7 @@ def _faults(record: Record) -> Iterator[Fault]:
             if detail := scrub.private(text):
                 remedy = f"replace the text with {scrub.anonymous(text)!r}"
                 yield field, f"contains a private detail: {detail!r}", remedy
-    is_marked = record.status is Status.UNSTABLE and (record.reason or "").startswith(plausibility.MARK)
-    if not is_marked:  # by the run itself: no page draws conclusions from it
-        yield from plausibility.faults(record)
+    yield from plausibility.faults(record)
 
 
 def _missing_samples(record: Record) -> Iterator[Fault]:

@@ -23,8 +23,6 @@ from bench.records.record import Peaks, Work
 
 aten = torch.ops.aten
 
-CONVOLUTIONS = (aten.convolution, aten._convolution, aten.cudnn_convolution)  # noqa: SLF001 - their names
-
 
 def _attention_flop(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
     """Count fused attention on a CPU, which torch's counter lacks, from the shapes. Its work equals that on CUDA."""
@@ -60,12 +58,10 @@ def work(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Work:
     # In inference mode, operations arrive whole that otherwise arrive as their parts.
     with torch.inference_mode(mode=False), torch.no_grad(), flops, traffic:
         module(**inputs)
-    of_operations = flops.get_flop_counts().get("Global", {})
     return Work(
         flop=float(flops.get_total_flops()),
         traffic_bytes=float(traffic.bytes),
         streamed_bytes=float(traffic.streamed_bytes),
-        convolution_flop=float(sum(of_operations.get(each, 0) for each in CONVOLUTIONS)),
     )
 
 

@@ -53,8 +53,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
     """Return a plan of all combinations of the profile's coordinates, with all models of one before the next."""
-    if device == "cpu" and profile.cpu_processes:
-        profile = msgspec.structs.replace(profile, processes=profile.cpu_processes, cpu_processes=None)
     grid = product(profile.dtypes, profile.batch_sizes, profile.variants, recipes)
     return Plan(profile=profile, planned=tuple(_planned(profile, device, *each) for each in grid))
 

@@ -67,7 +67,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     allow_busy: bool = False  # measure even if other processes use the device
     keep_memory: bool = True  # on a CPU, reuse freed memory as PyTorch does on a GPU: `KEEP_MEMORY`
     processes: int = 3  # per cell; adding some only where an interval is wide would spoil its coverage
-    cpu_processes: int | None = None  # on a CPU, if another number: there, processes differ by more
     timeout_s: float = 900.0  # a slower process hangs: the slowest model compiles for 5 minutes on two cores
     sampling: Sampling = Sampling()
 
@@ -85,7 +84,6 @@ STANDARD = Profile(
     summary="all twelve models at batch size 1, eager against default compilation",
     # After ten rounds on two CPU cores, the standard error of a speedup is 1.4 to 2%, while processes differ by up to
     # 4%: another process is worth more than more rounds.
-    cpu_processes=6,
     sampling=Sampling(min_s=1.0, max_rounds=10, max_s=10.0, warmup_cap_s=4.0),
 )
 DEPLOY = Profile(

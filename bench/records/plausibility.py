@@ -32,9 +32,6 @@ TRAFFIC_SLACK = 20.0
 THROUGHPUT_SLACK = 2.0
 """The largest ratio between a published throughput and the one that its latency implies."""
 
-MARK = "implausible: "
-"""Begins the reason of a record that was found implausible when it was measured."""
-
 _CHECK_UNIT = "check the unit (milliseconds for one call of the whole batch) and the batch size"
 
 

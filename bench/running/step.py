@@ -26,8 +26,7 @@ from bench.measuring.variants import VARIANTS
 from bench.plans.messages import CellOutcome, Job, Phase, Refusal, is_out_of_memory
 from bench.plans.plan import Step
 from bench.plans.profiles import Profile
-from bench.records import plausibility
-from bench.records.record import COMPARABLE, SCHEMA, WORST_FIRST, Cell, Environment, Peaks, Record, Status
+from bench.records.record import COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.scrub import one_line
 from bench.running.executors import Executor, WorkerExit, caches_below
 from bench.running.preflight import variables_of
@@ -104,7 +103,7 @@ def _merged(exits: dict[Role, WorkerExit]) -> WorkerExit:
         measurement = eager.measurement
         if found.measurement:
             measurement = msgspec.structs.replace(found.measurement, eager=measurement.eager, interleaved=False)
-        worst = min(eager, found, key=lambda each: WORST_FIRST.index(each.status))
+        worst = min(eager, found, key=lambda each: [*Status].index(each.status))
         found = CellOutcome(
             status=worst.status, reason=worst.reason, measurement=measurement, input_size=eager.input_size
         )
@@ -122,12 +121,9 @@ def is_filled(cache: Path) -> bool:
 
 
 def record_of(step: Step, plan: str, profile: str, environment: Environment, run: str, ended: WorkerExit) -> Record:
-    """Return the record of a step that has ended. `plan` is the digest, which takes a while to compute.
-
-    It is unstable if no device could have measured it: it stays, and nothing follows from it.
-    """
+    """Return the record of a step that has ended. `plan` is the digest, which takes a while to compute."""
     finding, cell = _finding(ended), step.planned.cell
-    record = Record(
+    return Record(
         schema=SCHEMA,
         run=run,
         origin="measured",
@@ -144,11 +140,6 @@ def record_of(step: Step, plan: str, profile: str, environment: Environment, run
         command=step.planned.command,
         plan=plan,
     )
-    fault = next(plausibility.faults(record), None)
-    if fault is None or record.status not in COMPARABLE:
-        return record
-    reasons = (f"{plausibility.MARK}{fault[1]}", record.reason)
-    return msgspec.structs.replace(record, status=Status.UNSTABLE, reason="; ".join(filter(None, reasons)))
 
 
 def _finding(ended: WorkerExit) -> CellOutcome:

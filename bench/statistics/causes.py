@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from bench.statistics.cells import Cells
 from bench.statistics.intervals import Array
-from bench.statistics.processes import VARIANTS
 
 HOST_BOUND = 0.2
 """Share of a call that the device waits for Python, from which it is worth naming: less is what a launch costs."""
@@ -40,7 +39,6 @@ class Cause(StrEnum):
     LAYOUT = "layout"  # the speedup of eager alone in channels last, which Inductor turns convolutions to by itself
     HOST_BOUND = "host_bound"  # share of a call that the device waits: of eager if that is slower, else of compiled
     MEMORY_BOUND = "memory_bound"  # share of eager's memory traffic that compiled does without
-    PAGE_FAULTS = "page_faults"  # minor page faults per call that compiled does without: the allocator's part
     CUDAGRAPH_SKIPS = "cudagraph_skips"  # reasons for which CUDA graphs were left out
     GRAPH_BREAKS = "graph_breaks"  # how many
     RECOMPILES = "recompiles"  # how many, with inputs of one shape
@@ -88,13 +86,10 @@ def _gains(cells: Cells) -> list[tuple[Cause, Array, Array]]:
     streams = cells.memory_bound() >= MEMORY_BOUND
     moves_less = work["compiled_traffic_bytes"] <= LESS_TRAFFIC * work["traffic_bytes"]
     copy_ms = less / peaks["copy_bytes_s"] * 1e3
-    faults = [cells.middle(f"{variant}_minor_faults_per_call") for variant in VARIANTS]
-    fewer = faults[0] - faults[1]
     return [
         (Cause.LAYOUT, cells.middle("channels_last_speedup"), cells.middle("layout_share")),
         (Cause.HOST_BOUND, np.where(waiting >= HOST_BOUND, waiting, np.nan), host_ms / saving_ms),
         (Cause.MEMORY_BOUND, np.where(streams & moves_less, less / work["traffic_bytes"], np.nan), copy_ms / saving_ms),
-        (Cause.PAGE_FAULTS, fewer, fewer * peaks["page_fault_s"] * 1e3 / saving_ms),
     ]
 
 

@@ -169,9 +169,7 @@ class Cells:
             f"{variant}_batch_size": np.where(np.isnan(value), np.nan, images),
             f"{variant}_samples": np.where(samples > 0, samples, np.nan),
             **{f"{variant}_{name}": self.most(f"{variant}_{name}") for name in ("peak_memory_gb", "peak_reserved_gb")},
-            **{
-                f"{variant}_{name}": self.middle(f"{variant}_{name}") for name in ("minor_faults_per_call", "device_ms")
-            },
+            f"{variant}_device_ms": self.middle(f"{variant}_device_ms"),
         }
 
     # ── Compiling ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -212,18 +210,13 @@ class Cells:
     @cached_property
     def peaks(self) -> dict[str, Array]:
         """The best that any process reached: nobody can reach more by accident."""
-        best = {name: np.fmin if name == "page_fault_s" else np.fmax for name in PARTS["peaks"]}
-        return {name: choose.reduce(self[name], axis=1) for name, choose in best.items()}
+        return {name: self.most(name) for name in PARTS["peaks"]}
 
     @cached_property
     @np.errstate(all="ignore")
     def computing_s(self) -> Array:
-        """The least time of the arithmetic of a call: at the speed of the measured product, convolutions at the speed
-        of one in TF32 where only they may use it."""
-        work, peaks = self.work, self.peaks
-        convolved = np.where(np.isnan(peaks["convolution_flop_s"]), 0.0, np.nan_to_num(work["convolution_flop"]))
-        apart = np.where(convolved > 0, convolved / peaks["convolution_flop_s"], 0.0)
-        found: Array = (work["flop"] - convolved) / peaks["matmul_flop_s"] + apart
+        """The least time of the arithmetic of a call: at the speed of the measured product."""
+        found: Array = self.work["flop"] / self.peaks["matmul_flop_s"]
         return found
 
     @np.errstate(all="ignore")

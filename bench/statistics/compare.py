@@ -9,25 +9,24 @@ as on the pages: the newest run of a cell counts, and the cell has its worst sta
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from bench.choices import pick
 from bench.errors import AtlasError
 from bench.records.record import COMPARABLE, RESULTS, Cell, Measurement, Record, Samples, Status, worst
 from bench.records.run_file import read, run_files, run_of
 from bench.statistics.cells import Cells
 from bench.statistics.intervals import UNKNOWN, Estimate, Means, difference
 from bench.statistics.processes import Processes, VariantName
-from bench.statistics.verdicts import Verdict, judge
+from bench.statistics.verdicts import verdicts
 
 CONDITIONS = ("cpu", "threads")
 """Fields of `Environment` that move a latency although the software is the same, as settings do. Where the CPU is the
@@ -75,89 +74,53 @@ class Side:
         devices = (device for _, device in self.cells)
         return sorted({f"{each.name} ({each.cores} cores)" if each.cores else each.name for each in devices})
 
+    @property
+    def passed(self) -> int:
+        """Cells that passed in all processes."""
+        return sum(worst(group).status is Status.PASS for group in self.cells.values())
+
 
 def read_side(name: str, results: Path = RESULTS) -> Side:
     """Return the side that `name` means: a run file, a folder of them, or either below `results`, or the name of a run.
 
     Raises `AtlasError` where nothing is there, no record is in it, or one is broken.
     """
-    paths = [path for path in (Path(name), results / name) if path.exists()][:1]
-    known = {} if paths else {run_of(path): path for path in run_files(results)}
-    if not paths and name not in known:
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.3) or sorted(known)[-3:]
-        hint = f", or the name of a run, such as {' or '.join(near)}" if near else ""
-        remedy = f"give a path (it may be relative to bench/results){hint}"
-        raise AtlasError("there is no such run file, folder or run", where=name, remedy=remedy)
-    files = [file for path in paths or [known[name]] for file in run_files(path)]
-    records = [record for file in files for record in read(file)]
+    path = next((path for path in (Path(name), results / name) if path.exists()), None)
+    if path is None:
+        known = {run_of(path): path for path in run_files(results)}
+        path = known[pick("run", name, known, where="A and B", remedy=", or give the path of a run file or folder")]
+    records = [record for file in run_files(path) for record in read(file, unique=True)]
     if not records:
         raise AtlasError("contains no records", where=name, remedy="measure something first: python -m bench run")
     return make_side(name, records)
 
 
 def make_side(name: str, records: Iterable[Record]) -> Side:
-    """Group records by cell and device, and keep those of the newest run. Raises `AtlasError` for what cannot be."""
+    """Group records by cell and device, and keep those of the newest run, of a source the newest version of torch."""
     found: defaultdict[Key, defaultdict[tuple[str, str], list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         cell = record.cell if record.origin == "published" else record.cell.identity  # a source may have several sizes
-        group = found[cell, Device.of(record)][record.run, record.environment.torch]
-        if any(each.process == record.process for each in group):
-            raise AtlasError(
-                f"a process of {record.cell.model} is recorded twice",
-                where=record.run,
-                remedy="run python -m bench check to see where",
-            )
-        group.append(record)
+        found[cell, Device.of(record)][record.run, record.environment.torch].append(record)
+
+    def age(run: Sequence[Record]) -> tuple[str, ...]:
+        first = run[0]
+        measured_at = max(str(record.measured_at or "") for record in run)
+        return measured_at, first.source.date if first.source else "", first.run, first.environment.torch
+
     return Side(
         name=name,
-        cells={key: max(runs.values(), key=_age) for key, runs in found.items()},
+        cells={key: max(runs.values(), key=age) for key, runs in found.items()},
         superseded=sum(len(runs) > 1 for runs in found.values()),
     )
-
-
-def _age(run: Sequence[Record]) -> tuple[datetime, str, str, str]:
-    """Return what orders the runs of a cell: the moment of the newest record, or the date and version of a source."""
-    never = datetime.min.replace(tzinfo=UTC)
-    newest = max(run, key=lambda record: record.measured_at or never)
-    date = newest.source.date if newest.source else ""
-    return (newest.measured_at or never, date, newest.run, newest.environment.torch)
 
 
 # ── Results ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Value(msgspec.Struct, frozen=True, kw_only=True):
-    pass
+SIDES = ("before", "after")
 
 
-class Outcome(_Value, frozen=True):
-    """The result of one side for a cell. Latencies in ms, nan where there is none."""
-
-    status: Status
-    reason: str | None
-    latency_ms: float
-    low_ms: float
-    high_ms: float
-    processes: int
-
-
-class Change(_Value, frozen=True):
-    """One cell that both sides have. `change` is B ÷ A − 1: −0.05 is a latency that fell by 5%."""
-
-    cell: Cell
-    device_name: str
-    before: Outcome
-    after: Outcome
-    change: Estimate
-    verdict: Verdict
-
-    @property
-    def fails_now(self) -> bool:
-        """Whether it worked before, and fails now."""
-        return self.before.status in COMPARABLE and self.after.status in _FAILURES
-
-
-class Difference(_Value, frozen=True):
+class Difference(NamedTuple):
     """A setting or version that differs between the sides, and in how many of the cells that both have."""
 
     name: str
@@ -167,36 +130,29 @@ class Difference(_Value, frozen=True):
     is_condition: bool  # it moves a latency by itself: the sides are not like for like
 
 
-class Totals(_Value, frozen=True):
-    """One side as a whole."""
+@dataclass(frozen=True)
+class Comparison:
+    """Two sides, cell by cell.
 
-    name: str
-    devices: list[str]
-    cells: int
-    passed: int
-    superseded: int
-
-
-class Comparison(_Value, frozen=True):
-    """Two sides, cell by cell. `overall` is the geometric mean of the changes; `control` that of the other variant."""
+    `cells` has one row for each cell that both sides have: the `cell` and its `device_name`; of each side (`before_…`
+    and `after_…`) the `status`, its `reason`, the number of `processes`, and the latency `ms` with the ends of its
+    interval, `low_ms` and `high_ms`; the `change` B ÷ A − 1 (−0.05 is a latency that fell by 5%) with `change_low` and
+    `change_high`; the `verdict`; and whether it `fails_now`. `overall` is the geometric mean of the changes, `control`
+    that of the other variant.
+    """
 
     variant: VariantName
-    before: Totals
-    after: Totals
-    cells: list[Change]
-    only_before: list[Cell]
-    only_after: list[Cell]
-    differences: list[Difference]
+    before: Side
+    after: Side
+    cells: pd.DataFrame
+    differences: Sequence[Difference]
     overall: Estimate
     control: Estimate
 
-    def regressions(self, threshold: float) -> list[Change]:
-        """Return the cells that are slower by more than `threshold` (0.05 is 5%), and those that fail now."""
-        return [
-            each
-            for each in self.cells
-            if each.fails_now or (each.verdict == "slower" and each.change.value > threshold)
-        ]
+    def regressions(self, threshold: float) -> pd.DataFrame:
+        """Return the rows that are slower by more than `threshold` (0.05 is 5%), and those that fail now."""
+        is_slower = (self.cells["verdict"] == "slower") & (self.cells["change"] > threshold)
+        return self.cells[is_slower | self.cells["fails_now"]]
 
 
 def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Comparison:
@@ -204,107 +160,75 @@ def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Com
     shared = [key for key in before.cells if key in after.cells]
     if not shared:
         raise _nothing_shared(before, after)
-    sides = [[side.cells[key] for key in shared] for side in (before, after)]
-    comparable = np.array(
-        [all(worst(group).status in COMPARABLE for group in pair) for pair in zip(*sides, strict=True)]
-    )
-    (one, was), (two, now) = (_logs(side, variant) for side in sides)
-    log, low, high = np.where(comparable, difference(two, one), np.nan)
+    table = pd.DataFrame({"cell": [cell for cell, _ in shared], "device_name": [device.name for _, device in shared]})
+    sides = {name: [side.cells[key] for key in shared] for name, side in zip(SIDES, (before, after), strict=True)}
+    logs = []
+    for name, groups in sides.items():
+        ends, cells = [worst(group) for group in groups], _pooled(groups, variant)
+        ms, low_ms, high_ms = cells.latency("eager")
+        table[f"{name}_status"] = [end.status for end in ends]
+        table[f"{name}_reason"] = [end.reason for end in ends]
+        table[f"{name}_processes"] = (cells.at >= 0).sum(axis=1)
+        table[f"{name}_ms"], table[f"{name}_low_ms"], table[f"{name}_high_ms"] = ms, low_ms, high_ms
+        logs.append(_logs(cells))
+    comparable = (table["before_status"].isin(COMPARABLE) & table["after_status"].isin(COMPARABLE)).to_numpy()
+    change, low, high = np.where(comparable, difference(logs[1], logs[0]), np.nan)
+    table["change"], table["change_low"], table["change_high"] = np.expm1([change, low, high])
+    table["verdict"] = verdicts(np.exp(-high), np.exp(-low))
+    table["fails_now"] = table["before_status"].isin(COMPARABLE) & table["after_status"].isin(_FAILURES)
     other: VariantName = "eager" if variant == "compiled" else "compiled"
     return Comparison(
         variant=variant,
-        before=_totals(before),
-        after=_totals(after),
-        cells=[
-            Change(
-                cell=group[0].cell,
-                device_name=group[0].environment.device_name,
-                before=was[at],
-                after=now[at],
-                change=Estimate(*np.expm1([log[at], low[at], high[at]]).tolist()),
-                verdict=judge(Estimate(*np.exp([-log[at], -high[at], -low[at]]).tolist())),
-            )
-            for at, group in enumerate(sides[1])
-        ],
-        only_before=[cell for cell, device in before.cells if (cell, device) not in after.cells],
-        only_after=[cell for cell, device in after.cells if (cell, device) not in before.cells],
-        differences=_differences(*sides),
-        overall=_overall([one, two], comparable),
-        control=_overall([_logs(side, other)[0] for side in sides], comparable),
+        before=before,
+        after=after,
+        cells=table,
+        differences=_differences(*sides.values()),
+        overall=_overall(logs, comparable),
+        control=_overall([_logs(_pooled(groups, other)) for groups in sides.values()], comparable),
     )
 
 
 def _nothing_shared(before: Side, after: Side) -> AtlasError:
-    where = f"{before.name} and {after.name}"
-    theirs = {(_in_any_mode(cell), device[:3]): (cell, device) for cell, device in after.cells}
-    for cell, device in before.cells:
-        if found := theirs.get((_in_any_mode(cell), device[:3])):
-            named = [(_chip(each), str(mode.grad_mode or "unknown")) for mode, each in ((cell, device), found)]
-            values = zip(("the CPU", "the gradient mode"), *named, strict=True)
-            told = [f"{name} is {one} in A and {two} in B" for name, one, two in values if one != two]
-            remedy = "measure both on one CPU and in one gradient mode: each moves a latency by itself"
-            return AtlasError(f"cannot be compared: {'; '.join(told)}", where=where, remedy=remedy)
-    if not {device for _, device in before.cells} & {device for _, device in after.cells}:
-        return AtlasError(
-            f"measured on different devices ({', '.join(before.devices)}; {', '.join(after.devices)}): "
-            "a change cannot be told apart from the effect of the device",
-            where=where,
-            remedy="compare runs of the same device; the pages show devices side by side",
-        )
+    named = []
+    for side in (before, after):
+        (cell, device), *others = side.cells
+        more = f" and {len(others)} more" if others else ""
+        coordinates = f"batch size {cell.batch_size}, {cell.variant}, {cell.precision}, {cell.grad_mode or 'any mode'}"
+        chip = ", ".join(str(each) for each in (device.cores, device.cpu, *device.instruction_sets) if each)
+        named.append(f"{cell.model} ({coordinates}) on {device.name}{f' ({chip})' if chip else ''}{more}")
     return AtlasError(
-        f"no case is in both: {_sample(before)} in one, {_sample(after)} in the other",
-        where=where,
-        remedy="measure the same models, batch sizes, variants and data types again",
+        f"no case is in both: {named[0]} in A, {named[1]} in B",
+        where=f"{before.name} and {after.name}",
+        remedy="measure the same cases again on the same chip and in the same gradient mode: each moves a latency",
     )
 
 
-def _in_any_mode(cell: Cell) -> Cell:
-    return msgspec.structs.replace(cell, grad_mode=None)
-
-
-def _chip(device: Device) -> str:
-    sets = f" ({', '.join(device.instruction_sets)})" if device.instruction_sets else ""
-    return f"{device.cpu or 'unknown'}{sets}"
-
-
-def _sample(side: Side) -> str:
-    cell = next(iter(side.cells))[0]
-    more = f" and {len(side.cells) - 1} more" if len(side.cells) > 1 else ""
-    return f"{cell.model} (batch size {cell.batch_size}, {cell.variant}, {cell.precision}){more}"
-
-
-def _totals(side: Side) -> Totals:
-    passed = sum(worst(group).status is Status.PASS for group in side.cells.values())
-    return Totals(
-        name=side.name, devices=side.devices, cells=len(side.cells), passed=passed, superseded=side.superseded
-    )
-
-
-def _logs(groups: Sequence[Sequence[Record]], variant: VariantName) -> tuple[Means, list[Outcome]]:
-    """Return the mean logarithms of the latencies of a variant, pooled as on the pages, and how its cells ended."""
-    several = [_samples(group, variant) for group in groups]
-    sizes, runs = np.array([len(each) for each in several]), [group[0].run for group in groups]
-    cells = Cells(
-        Processes([Measurement(eager=samples) for each in several for samples in each]),
-        sizes,
+def _pooled(groups: Sequence[Sequence[Record]], variant: VariantName) -> Cells:
+    """Return the cells with the latencies of a variant as those of eager, pooled as on the pages. Only samples of the
+    batch size of their cell count: a source may have another one for one of the two."""
+    found = [
+        [Measurement(eager=samples) for record in group if (samples := _timed(record, variant))] for group in groups
+    ]
+    runs = [group[0].run for group in groups]
+    return Cells(
+        Processes([each for several in found for each in several]),
+        np.array([len(several) for several in found]),
         np.full(len(groups), np.nan),
         np.array([runs.index(run) for run in runs]),
     )
-    latency = cells.latency("eager")
-    outcomes = [
-        Outcome(status=end.status, reason=end.reason, latency_ms=ms, low_ms=low, high_ms=high, processes=processes)
-        for end, ms, low, high, processes in zip(
-            map(worst, groups), *(each.tolist() for each in (*latency, sizes)), strict=True
-        )
-    ]
-    return cells.logs("eager")._replace(mean=np.log(latency[0])), outcomes
 
 
-def _samples(records: Sequence[Record], variant: VariantName) -> list[Samples]:
-    """Return the variants with the batch size of their cell: a source may have another one for one of the two."""
-    found = [(getattr(record.measurement, variant), record.cell) for record in records if record.measurement]
-    timed = [(each, cell) for each, cell in found if each and (each.rounds_ms or each.published_ms)]
-    return [each for each, cell in timed if each.batch_size in (None, cell.batch_size)]
+def _timed(record: Record, variant: VariantName) -> Samples | None:
+    samples: Samples | None = getattr(record.measurement, variant, None)
+    if samples is None or samples.batch_size not in (None, record.cell.batch_size):
+        return None
+    return samples if samples.rounds_ms or samples.published_ms else None
+
+
+def _logs(cells: Cells) -> Means:
+    """Return the logarithms of the latencies, of published ones too, with their scatter."""
+    with np.errstate(divide="ignore"):
+        return cells.logs("eager")._replace(mean=np.log(cells.latency("eager")[0]))
 
 
 def _overall(sides: Sequence[Means], comparable: NDArray[np.bool_]) -> Estimate:
@@ -325,7 +249,7 @@ def _differences(before: Sequence[Sequence[Record]], after: Sequence[Sequence[Re
     for one, two in zip(map(_surroundings, before), map(_surroundings, after), strict=True):
         counted.update((name, one.get(name, "unknown"), two.get(name, "unknown")) for name in {**one, **two})
     found = [
-        Difference(name=name, before=one, after=two, cells=cells, is_condition=name not in (*VERSIONS, "profile"))
+        Difference(name, one, two, cells, is_condition=name not in (*VERSIONS, "profile"))
         for (name, one, two), cells in counted.items()
         if one != two
     ]

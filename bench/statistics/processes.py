@@ -19,18 +19,12 @@ VariantName = Literal["eager", "compiled"]
 
 VARIANTS: tuple[VariantName, ...] = ("eager", "compiled")
 
-VARIANT_FIGURES = (
-    *("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call"),
-    *("published_ms", "published_images_s"),
-)
+VARIANT_FIGURES = ("batch_size", "peak_memory_gb", "peak_reserved_gb", "published_ms", "published_images_s")
 """Numbers of a `Samples` that are read as they are; their names here have the variant before them."""
 
 PARTS: Mapping[str, Sequence[str]] = {
-    "work": (
-        *("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "convolution_flop"),
-        *("activations", "parameters"),
-    ),
-    "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s", "convolution_flop_s"),
+    "work": ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "activations", "parameters"),
+    "peaks": ("matmul_flop_s", "copy_bytes_s"),
     "graphs": ("graphs", "recompiles", "batch_size_recompiles", "breaks", "cudagraph_skips", "replays"),
     "accuracy": ("max_relative_error",),
     "telemetry": ("repeated_rounds", "throttled_rounds"),
@@ -69,8 +63,8 @@ class Processes:
             }
         self._compare(measurements)
         layouts = [_layout(each.others) for each in measurements]
-        for at, name in enumerate(("layout_share", "channels_last_speedup")):
-            self.figures[name] = _array(each[at] for each in layouts)
+        self.figures["layout_share"] = _array(share for share, _ in layouts)
+        self.figures["channels_last_speedup"] = _array(ratio for _, ratio in layouts)
 
     def _compare(self, measurements: Sequence[Measurement]) -> None:
         """Compare both variants by their latencies, and by pairs of rounds: in these, what slows down both cancels out.

@@ -480,8 +480,6 @@ _NUMBERS = (
     ),
     _column("eager_peak_reserved_gb", float, "peak of reserved memory", "GB"),
     _column("compiled_peak_reserved_gb", float, "peak of reserved memory", "GB"),
-    _column("eager_minor_faults_per_call", float, "minor page faults per call"),
-    _column("compiled_minor_faults_per_call", float, "minor page faults per call"),
     _column("max_relative_error", float, "largest difference of the outputs from eager's"),
 )
 

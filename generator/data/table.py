@@ -25,7 +25,7 @@ import pandas as pd
 from bench.errors import AtlasError
 from bench.plans.models import MODELS
 from bench.records import record
-from bench.records.record import THROUGHPUT_PROFILES, Cell, Environment, Measurement, Origin, Source, Status
+from bench.records.record import DOCTOR, THROUGHPUT_PROFILES, Cell, Environment, Measurement, Origin, Source, Status
 from bench.statistics.causes import explain
 from bench.statistics.cells import Cells
 from bench.statistics.intervals import Indices
@@ -288,7 +288,9 @@ def _description(
     def row_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """One of the processes stands for the cell."""
         standing = next(line for line in lines if line["number"] == line["standing"])
-        flags = {flag for line in lines for flag in line["flags"] or ()}
+        carried = Counter(flag for line in lines for flag in line["flags"] or ())
+        # A look at the machine before one of several processes dooms no row: each process watches its own rounds.
+        flags = {flag for flag, times in carried.items() if not flag.startswith(DOCTOR) or 2 * times >= len(lines)}
         row = {
             **standing,
             **described(standing["cell"], Cell, _cell),

@@ -41,7 +41,7 @@ def _sentences(explanation: Explanation, verdict: str, words: Words) -> list[str
     return found
 
 
-def _message(cause: Cause, is_faster: bool, count: int, language: Language) -> str:  # noqa: C901, PLR0911 - all causes
+def _message(cause: Cause, is_faster: bool, count: int, language: Language) -> str:  # noqa: PLR0911 - all causes
     """Return the message of a cause, with a placeholder for its figure: a share, a count or a ratio."""
     gettext, ngettext = language.gettext, language.ngettext
     match cause:
@@ -56,12 +56,6 @@ def _message(cause: Cause, is_faster: bool, count: int, language: Language) -> s
             return gettext("Even with the compiled model, the device spends %(share)s of a call waiting for the host.")
         case Cause.MEMORY_BOUND:
             return gettext("Fused kernels move %(share)s fewer bytes than eager mode.")
-        case Cause.PAGE_FAULTS:
-            return ngettext(
-                "A compiled call causes %(count)s fewer page fault because it asks the system for less memory.",
-                "A compiled call causes %(count)s fewer page faults because it asks the system for less memory.",
-                count,
-            )
         case Cause.CUDAGRAPH_SKIPS:
             return ngettext(
                 "CUDA graphs were skipped for %(count)s reason.",

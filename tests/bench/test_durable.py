@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_record import BEIT, VIT
-from test_sweep import record
+from atlas_data import measured
 
 from bench import durable
 from bench.errors import AtlasError
@@ -21,7 +20,7 @@ from bench.exchange import transfer
 from bench.exchange.source_files import ImportOptions
 from bench.records.run_file import append, encode, read
 
-RECORDS = [record(VIT, run_name="run"), record(BEIT, run_name="run"), record(VIT, 1, run_name="run")]
+RECORDS = [measured(run="run"), measured(run="run", model="BeiT"), measured(run="run", process=1)]
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -17,10 +17,6 @@ def test_numbers_agree_with_their_nouns(number: int, words: str) -> None:
     assert counted(number, "process", "processes") == words
 
 
-def test_most_plurals_need_no_telling() -> None:
-    assert [counted(number, "row") for number in (1, 2)] == ["1 row", "2 rows"]
-
-
 def test_what_is_in_the_way_is_not_called_a_lack_of_room(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()

@@ -84,36 +84,6 @@ def test_compiling_goes_on_beyond_the_frames_whose_metrics_torch_keeps() -> None
 # ── CUDA graphs ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class CudaGraph:
-    """Takes the place of `torch.cuda.CUDAGraph`; graph trees call `replay` through an attribute, as here."""
-
-    def __init__(self) -> None:
-        self.replays = 0
-
-    def replay(self) -> None:
-        self.replays += 1
-
-
-@pytest.fixture
-def recorded(monkeypatch: pytest.MonkeyPatch) -> list[CudaGraph]:
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", CudaGraph)
-    return [CudaGraph() for _ in range(3)]
-
-
-def test_replays_are_those_of_one_call(recorded: list[CudaGraph]) -> None:
-    def call() -> None:
-        for graph in recorded:  # of one graph in three partitions
-            graph.replay()
-
-    original = CudaGraph.replay
-    call()
-    assert graphs.replayed(call) == 3
-    assert graphs.replayed(lambda: None) == 0
-    call()
-    assert [graph.replays for graph in recorded] == [3, 3, 3], "a counted replay is one, too"
-    assert CudaGraph.replay is original
-
-
 @pytest.mark.parametrize(
     ("replays", "skips"),
     [(None, ()), (1, ()), (0, ("no CUDA graph is replayed, for a reason that torch does not tell",))],

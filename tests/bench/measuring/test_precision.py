@@ -12,12 +12,12 @@ import torch
 from test_executors import job as plain_job
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bench.measuring import diagnostics, trial
+from bench.measuring import trial
 from bench.measuring.pair import Pair, set_precision
 from bench.measuring.rounds import Subject
 from bench.plans.messages import Job
 from bench.plans.profiles import PRECISIONS, Sampling
-from bench.records.record import Cell, Measurement, Samples, Status
+from bench.records.record import Cell, Status
 
 AUTOCAST = "autocast-bfloat16"
 
@@ -79,27 +79,6 @@ def test_what_is_compiled_is_the_model_under_autocast_and_is_compiled_once(monke
         eager, result = (variants.output(each) for each in (variants.eager, variants.compiled))
     assert compiled == [{torch.bfloat16}]
     assert torch.equal(result[0], eager[0])
-
-
-def test_the_work_of_a_cell_is_that_of_the_model_under_autocast() -> None:
-    pair, plain = Pair(job(AUTOCAST)), Pair(job("float32"))
-    found, exact = (diagnostics._with_work(each, Measurement(eager=Samples())).work for each in (pair, plain))
-    assert found is not None
-    assert exact is not None
-    assert found.flop == exact.flop
-    assert found.traffic_bytes != exact.traffic_bytes, "products move half, and casting the weights moves more"
-
-
-def test_the_reference_is_computed_without_autocast() -> None:
-    variants = Pair(job(AUTOCAST))
-    plain = Pair(job("float32"))
-    with torch.no_grad():
-        (eager,), (exact,) = (each.output(each.eager) for each in (variants, plain))
-        found = diagnostics.compared(variants, [eager], [exact * 1.1])
-    assert found.reference_dtype == "float32"
-    assert found.rmse_compiled == pytest.approx(0.1, rel=1e-4)
-    assert found.rmse_eager is not None
-    assert found.rmse_eager > 1e-4
 
 
 def test_an_autocast_that_torch_would_ignore_fails_with_a_reason() -> None:

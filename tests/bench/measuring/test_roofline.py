@@ -87,11 +87,10 @@ def test_a_fused_kernel_moves_less_than_eager_does(monkeypatch: pytest.MonkeyPat
     assert compiled < eager
 
 
-def test_convolutions_are_counted_apart() -> None:
+def test_convolutions_and_products_are_counted() -> None:
     module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 1), torch.nn.Flatten(), torch.nn.Linear(4 * 8 * 8, 5))
     found = work(module, {"input": torch.ones(1, 3, 8, 8)})
-    assert found.convolution_flop == 2 * 3 * 4 * 8 * 8
-    assert found.flop == found.convolution_flop + 2 * 4 * 8 * 8 * 5
+    assert found.flop == 2 * 3 * 4 * 8 * 8 + 2 * 4 * 8 * 8 * 5
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -115,9 +114,3 @@ def test_peaks_are_measured_with_numbers_as_irregular_as_those_of_a_model(
     for each in operands:
         bits = each.view(torch.uint8).numpy().tobytes()
         assert len(zlib.compress(bits)) > 0.6 * len(bits), "what is regular can be compressed"
-
-
-def test_peaks_are_those_of_a_machine_and_found_soon() -> None:
-    found = peaks(CPU, torch.float32)
-    assert 1e9 < found.matmul_flop_s < 1e14
-    assert 1e8 < found.copy_bytes_s < 1e13

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 import torch
 from test_executors import NO_VECTORS, job as plain_job
 
-from bench.measuring import environment, roofline, trial
+from bench.measuring import roofline, trial
 from bench.measuring.build import Loaded, load
 from bench.measuring.interference import DEVICE, PROGRAMS
 from bench.measuring.pair import Pair
@@ -430,16 +429,6 @@ class Allocator:
         return self.peak_reserved
 
 
-def test_a_released_model_leaves_nothing_in_the_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
-    variants, allocator = Pair(job()), Allocator()
-    monkeypatch.setattr(variants, "device", torch.device("cuda"))
-    monkeypatch.setattr(torch.accelerator, "empty_cache", allocator.empty_cache)
-    allocator.call(10**9)
-    gc.freeze()
-    variants.release_compiled()
-    assert (allocator.cached, gc.get_freeze_count()) == (0, 0)
-
-
 @pytest.mark.parametrize(
     ("mode", "eager", "compiled"),
     [("default", (2.0, 7.0), (1.0, 6.0)), ("reduce-overhead", (2.0, 2.0), (None, 5.0))],
@@ -462,37 +451,3 @@ def test_peak_memory_has_one_batch_and_that_of_cuda_graphs_is_compared_with_what
     variants.loaded = dataclasses.replace(variants.loaded, batches=(batch, batch, batch))
     found = [variants.with_resources(each, None) for each in (variants.eager, variants.compiled)]
     assert [(each.peak_memory_gb, each.peak_reserved_gb) for each in found] == [eager, compiled]
-
-
-def test_the_multiprocessors_of_a_gpu_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    properties = SimpleNamespace(total_memory=15_828_320_256, multi_processor_count=40)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
-    found = environment.describe(torch.device("cuda"))
-    assert (found.device_name, found.memory_gb, found.multiprocessors) == ("Tesla T4", 15.8, 40)
-    assert environment.describe(torch.device("cpu")).multiprocessors is None
-
-
-def test_settings_of_the_environment_are_recorded_without_what_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = {
-        "TORCHDYNAMO_SUPPRESS_ERRORS": "1",
-        "TORCH_COMPILE_DISABLE": "1",
-        "TORCHINDUCTOR_MAX_AUTOTUNE": "1",
-        "TRITON_INTERPRET": "1",
-        "MIOPEN_FIND_MODE": "FAST",
-        "CUDA_LAUNCH_BLOCKING": "1",
-    }
-    private = {
-        "TORCHINDUCTOR_CACHE_DIR": "/home/ann/cache",
-        "TRITON_CACHE_DIR": "/home/ann",
-        "TORCH_HOME": "/home/ann",
-        "TORCH_TRACE": "/home/ann",
-        "MIOPEN_USER_DB_PATH": "/home/ann",
-        "CUDA_VISIBLE_DEVICES": "GPU-5e3d0b0c-1d5c-4f0e-9a3e-8f4c2f0a1b2c",
-        "TORCHELASTIC_RUN_ID": "ann-7",
-    }
-    for name, value in {**recorded, **private}.items():
-        monkeypatch.setenv(name, value)
-    settings = environment._settings(torch.device("cpu"))
-    assert settings.items() >= recorded.items()
-    assert settings.keys().isdisjoint(private)

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from stub_worker import ENVIRONMENT, measurement
 from test_sweep import MACHINE, plan, record
 
 from bench.commands.selection import seconds_of
-from bench.plans.duration import DurationEstimates, time_budget
+from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Machine, Recipe
 from bench.plans.models import find
 from bench.plans.plan import duration_s, fitting, make_plan, pending
@@ -77,19 +76,6 @@ def test_a_process_that_was_stopped_is_expected_to_take_twice_as_long_until_it_e
     assert pace.of(VIT.cell, is_first=True) == QUICK.timeout_s, "no process takes longer"
     pace.learn(timed(75.0), is_first=True)
     assert pace.of(VIT.cell, is_first=True) == 62.5, "the median of those that ended"
-
-
-def test_a_budget_is_whole_minutes_and_leaves_time_to_check_the_machine() -> None:
-    assert [time_budget(*seconds) for seconds in ((30.0, 5.0), (60.0, 0.0), (110.0, 6.0))] == ["1m", "1m", "3m"]
-
-
-@pytest.mark.parametrize(
-    "useless",
-    [timed(None), timed(900.0, profile=PAPER), msgspec.structs.replace(timed(2.0), measurement=None)],
-    ids=["unknown", "another protocol", "failed"],
-)
-def test_what_tells_nothing_is_passed_over(useless: Record) -> None:
-    assert DurationEstimates.from_records(QUICK, [useless]).is_guess
 
 
 def test_records_of_this_kind_of_machine_are_found_wherever_they_lie(tmp_path: Path) -> None:

@@ -97,11 +97,6 @@ def test_a_run_over_several_half_hours_measures_what_is_used_most_completely_fir
     assert [step.planned.cell.model for step in steps] == ["ViT", "BeiT"] * 18
 
 
-def test_a_gpu_has_fewer_processes_than_a_cpu() -> None:
-    recipe = Recipe(model="ViT", task="image-classification")
-    assert [make_plan(PROFILES["standard"], [recipe], device).profile.processes for device in ("cpu", "cuda")] == [6, 3]
-
-
 # ── Limited time ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

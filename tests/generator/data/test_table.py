@@ -61,7 +61,6 @@ def samples(latency_ms: float, rounds: int, calls: int) -> Samples:
         batch_size=some(0.1, 4),
         device_ms=tuple(latency_ms * random.uniform(0.3, 1.1) for _ in range(random.choice((0, 0, 3)))),
         peak_memory_gb=some(0.7, random.random()),
-        minor_faults_per_call=some(0.5, random.uniform(0, 1e5)),
     )
 
 
@@ -69,7 +68,7 @@ def process(gain: float, rounds: int) -> Measurement:
     skips = tuple("reason" for _ in range(random.choice((0, 0, 0, 1))))
     breaks = tuple(GraphBreak(reason=f"break {n}") for n in range(random.choice((0, 0, 2))))
     graphs = Graphs(graphs=1, breaks=breaks, recompiles=random.choice((0, 0, 1)), cudagraph_skips=skips)
-    work = Work(flop=1e9, traffic_bytes=some(0.8, 2e8), streamed_bytes=some(0.8, 1e8), convolution_flop=some(0.7, 6e8))
+    work = Work(flop=1e9, traffic_bytes=some(0.8, 2e8), streamed_bytes=some(0.8, 1e8))
     ready: dict[Start, float] = {start: each for start in STARTS if (each := some(0.6, random.random()))}
     return Measurement(
         eager=samples(10.0, rounds, random.choice((0, 1, 2))),
@@ -79,12 +78,7 @@ def process(gain: float, rounds: int) -> Measurement:
         work=some(0.6, msgspec.structs.replace(work, compiled_traffic_bytes=some(0.7, random.uniform(5e7, 3e8)))),
         peaks=some(
             0.6,
-            Peaks(
-                matmul_flop_s=random.choice((1.2e11, 1e13)),
-                copy_bytes_s=3e11,
-                page_fault_s=some(0.5, 1e-6),
-                convolution_flop_s=some(0.4, 5e13),
-            ),
+            Peaks(matmul_flop_s=random.choice((1.2e11, 1e13)), copy_bytes_s=3e11),
         ),
     )
 
@@ -237,17 +231,13 @@ def efficiency(cell: Sequence[Measurement]) -> dict[str, float]:
     peaks = [each.peaks for each in cell if each.peaks]
     known: dict[str, float] = {}
     if work:
-        names = ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "convolution_flop")
+        names = ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes")
         known = {name: value for name in names if (value := getattr(work, name)) is not None}
     if peaks:
         known["copy"] = max(each.copy_bytes_s for each in peaks)
         known["matmul"] = max(each.matmul_flop_s for each in peaks)
-        fault = [each.page_fault_s for each in peaks if each.page_fault_s is not None]
-        known |= {"fault": min(fault)} if fault else {}
     if work and peaks:
-        tf32 = [each.convolution_flop_s for each in peaks if each.convolution_flop_s]
-        apart = known.get("convolution_flop", 0.0) if tf32 else 0.0
-        known["computing_s"] = (work.flop - apart) / known["matmul"] + (apart / max(tf32) if tf32 else 0.0)
+        known["computing_s"] = work.flop / known["matmul"]
     return known
 
 
@@ -264,8 +254,6 @@ def causes(cell: Sequence[Measurement], of_run: Priors) -> list[tuple[str, float
         less = known["traffic_bytes"] - known["compiled_traffic_bytes"]
         if streaming_s >= 0.2 * (streaming_s + known["computing_s"]) and less >= 0.1 * known["traffic_bytes"]:
             gains.append((less / known["copy"] * 1e3, "memory_bound", less / known["traffic_bytes"]))
-    faults = [middle(one.minor_faults_per_call for each in cell if (one := getattr(each, name))) for name in VARIANTS]
-    gains.append(((faults[0] - faults[1]) * known.get("fault", math.nan) * 1e3, "page_faults", faults[0] - faults[1]))
     graphs = [each.graphs for each in cell if each.graphs]
     obstacles: list[tuple[str, float, None]] = [
         ("cudagraph_skips", max((len(each.cudagraph_skips) for each in graphs), default=0), None),
@@ -314,7 +302,7 @@ def expected_of(cell: Sequence[Measurement], of_run: Priors) -> dict[str, Any]:
     for name, moved in zip(VARIANTS, ("traffic_bytes", "compiled_traffic_bytes"), strict=True):
         variants = [one for each in cell if (one := getattr(each, name))]
         if middle([each.batch_size for each in variants if each.batch_size] or [1]) == 1:
-            rounds = next((ms for each in variants if (ms := medians(each))), [])
+            rounds = next((several for each in variants if (several := medians(each))), [])
             ms, ms_low, ms_high = interval(latencies(cell, name), rounds, of_run[name])
             ms = middle(each.published_ms for each in variants) if math.isnan(ms) else ms
             found |= {f"{name}_ms": ms, f"{name}_low_ms": ms_low, f"{name}_high_ms": ms_high}
@@ -414,7 +402,7 @@ def some_records(dice: random.Random, run: str, night: int) -> list[Record]:
                 figures=figures,
                 model="ViT",
                 batch_size=batch_size,
-                **cell,
+                **dict[str, Any](cell),
             )
             flags = tuple(dice.sample(("doctor-load", "unsure"), dice.randrange(3)))
             records.append(msgspec.structs.replace(one, flags=flags))

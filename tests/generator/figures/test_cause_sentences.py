@@ -23,7 +23,6 @@ def told(cause: Cause, figure: float, verdict: str = "faster", language: str = "
     [
         (Cause.HOST_BOUND, 0.62, "In eager mode, the device spends 62% of a call waiting for the host."),
         (Cause.MEMORY_BOUND, 0.31, "Fused kernels move 31% fewer bytes than eager mode."),
-        (Cause.PAGE_FAULTS, 1, "A compiled call causes 1 fewer page fault because it asks the system for less memory."),
         (Cause.CUDAGRAPH_SKIPS, 2, "CUDA graphs were skipped for 2 reasons."),
         (Cause.GRAPH_BREAKS, 1, "1 graph break hands control back to Python."),
         (Cause.NEVER_PAYS_BACK, 0.97, "At a speedup of 0.97×, no number of calls makes up for the time to ready."),
