@@ -167,7 +167,7 @@ def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Com
         ends, cells = [worst(group) for group in groups], _pooled(groups, variant)
         ms, low_ms, high_ms = cells.latency("eager")
         table[f"{name}_status"] = [end.status for end in ends]
-        table[f"{name}_reason"] = [end.reason for end in ends]
+        table[f"{name}_reason"] = [end.reason or "" for end in ends]
         table[f"{name}_processes"] = (cells.at >= 0).sum(axis=1)
         table[f"{name}_ms"], table[f"{name}_low_ms"], table[f"{name}_high_ms"] = ms, low_ms, high_ms
         logs.append(_logs(cells))
