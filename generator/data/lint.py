@@ -48,7 +48,7 @@ DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
 ORDERS: tuple[Kind, ...] = ("device_order", "batch_order")
 """Kinds by which a second row doubts the first."""
 
-DISTURBING = frozenset({"load", "quota", "steal", "temperature", "battery", "swap", "gpu-processes", "gpu-slowdown"})
+DISTURBING = frozenset({"load", "quota", "steal", "gpu-processes", "gpu-slowdown"})
 """Complaints of the doctor about what changes latencies; the others are about what may end a run."""
 
 DOUBTFUL: Verdict = "doubtful"

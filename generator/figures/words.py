@@ -661,7 +661,6 @@ class Words:
             "eager-latency-is-speedup-times-compiled": gettext(
                 "eager latency is calculated from the speedup and the compiled latency"
             ),
-            "date-is-that-of-the-torch-release": gettext("the date is the release date of PyTorch"),
             "arms-measured-apart": gettext("eager and compiled were measured one after the other"),
             "device-as-the-file-is-named": gettext("the name of the device comes from the name of the file"),
         }
@@ -688,22 +687,11 @@ class Words:
             "quota": gettext("the container was allowed fewer cores than it could see"),
             "steal": gettext("other virtual machines took CPU time"),
             "governor": gettext("the CPU frequency governor was not set to performance"),
-            "temperature": gettext("the CPU was hot"),
-            "battery": gettext("the machine was running on battery"),
-            "clock": gettext("the system clock was wrong"),
-            "threads": gettext("environment variables set the number of threads"),
-            "swap": gettext("memory was swapped to disk"),
             "memory": gettext("little memory was free"),
-            "compiler": gettext("there was no C++ compiler"),
-            "c-compiler": gettext("there was no C compiler"),
-            "headers": gettext("the Python headers were missing"),
-            "triton": gettext("Triton was not installed"),
+            "compiler": gettext("a tool that torch.compile needs was missing"),
             "disk": gettext("the disk was nearly full"),
-            "cache": gettext("the compile cache was on a network file system"),
             "variables": gettext("environment variables slowed down the GPU"),
-            "driver": gettext("the NVIDIA driver did not answer"),
             "gpu-processes": gettext("other processes were using the GPU"),
             "gpu-slowdown": gettext("the GPU was slowed down"),
             "gpu-power": gettext("the power limit of the GPU was lowered"),
-            "gpu-persistence": gettext("the GPU driver was unloaded between processes"),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import sub, truediv
@@ -377,7 +378,9 @@ def newest_of(folder: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
         age = (max(one.measured_at or never for one in group), standing.run)
         row = expected_of([one.measurement for one in group if one.measurement], of_run[path, run, cell.device, device])
         row |= {"run": standing.run, "status": standing.status.value, "reason": standing.reason or ""}
-        row |= {"attempts": len(group), "flags": " ".join(sorted({flag for one in group for flag in one.flags}))}
+        carried = Counter(flag for one in group for flag in one.flags)
+        kept = [flag for flag, times in carried.items() if flag == "unsure" or times >= len(group) / 2]
+        row |= {"attempts": len(group), "flags": " ".join(sorted(kept))}
         if key not in shown or shown[key][0] < age:
             shown[key] = age, row
     return {key: row for key, (_, row) in shown.items()}
@@ -450,6 +453,18 @@ def test_whatever_becomes_of_the_files_the_newest_rows_are_those_of_their_record
             for name in ("run", "status", "reason", "flags"):
                 assert row[name] == one.pop(name), name
             same(row, {name: value for name, value in one.items() if not name.endswith("_ms")})
+
+
+@pytest.mark.parametrize(("flagged", "is_doubted"), [(1, False), (2, False), (3, True), (6, True)])
+def test_a_look_at_the_machine_dooms_a_row_if_half_of_its_processes_had_it(
+    flagged: int, is_doubted: bool, tmp_path: Path
+) -> None:
+    records = [
+        msgspec.structs.replace(measured(process=at), flags=("doctor-load",) if at < flagged else ()) for at in range(6)
+    ]
+    newest = load(write(tmp_path, records)).newest
+    assert (newest["flags"].tolist() == ["doctor-load"]) is is_doubted
+    assert (newest["verdict"].tolist() == ["doubtful"]) is is_doubted
 
 
 def test_statuses_and_flags_of_all_processes_count(tmp_path: Path) -> None:

@@ -99,7 +99,9 @@ def test_failures_and_superseded_runs_stay(tmp_path: Path) -> None:
 
 def test_a_cause_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
     results = load(write(tmp_path, [measured()]))
-    parts = tuple(Part(part.rows.assign(causes='[["graph_breaks", 2]]'), part.rounds_ms) for part in results.parts)
+    parts = tuple(
+        Part(part.rows.assign(causes='[["graph_breaks", 2, null]]'), part.rounds_ms) for part in results.parts
+    )
     results = dataclasses.replace(results, parts=parts)
     ((_, told),) = texts(results, "en")["why"].items()
     assert "2" in told
