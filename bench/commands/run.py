@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_args
@@ -23,11 +22,6 @@ from bench.plans.profiles import PRECISIONS, PROFILES
 from bench.records.record import DEVICES, Task
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from bench.plans.duration import DurationEstimates
-    from bench.plans.plan import Step
-    from bench.records.record import Record
     from bench.running.ray_executor import RayCluster
 
 
@@ -80,10 +74,11 @@ def run_command(**given: Any) -> None:
     """
     from rich.console import Console
 
-    from bench.plans.duration import OVERRUN
+    from bench.plans.duration import OVERRUN, time_budget
+    from bench.plans.plan import quickest_s
     from bench.running.executors import LocalProcesses
     from bench.running.preflight import preflight
-    from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table
+    from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table, time_is_up
     from bench.running.sweep import remaining, run
 
     start, options = time.monotonic(), SimpleNamespace(**given)
@@ -127,9 +122,13 @@ def run_command(**given: Any) -> None:
     except KeyboardInterrupt:
         console.print(f"Stopped. Finished records are in {path}. To continue, run the same command again.")
         sys.exit(INTERRUPTED)
-    _report(records, path, console)
+    if records:
+        console.print(results_table(records))
+        console.print(f"Records: {path}")
     if budget_s is not None and (left := remaining(plan, run_file, records)):
-        console.print(_time_is_up(left, pace, len(records) - len(run_file.records), preparation_s))
+        enough = time_budget(quickest_s(left, pace), preparation_s)
+        console.print(time_is_up(left, pace, len(records) - len(run_file.records)))
+        console.print(f"To continue, run the same command with --time-budget {enough} or more.")
     sys.exit(OK if any(record.measurement for record in records) else NOTHING_MEASURED)
 
 
@@ -143,22 +142,3 @@ def _cluster(options: SimpleNamespace) -> RayCluster | None:
         remedy = "add --executor ray, or omit this option"
         raise AtlasError("only applies to a Ray cluster", where="--accelerator-type", remedy=remedy)
     return None
-
-
-def _report(records: Sequence[Record], path: str, console: Console) -> None:
-    """Print the results of a run."""
-    from bench.running.progress import results_table
-
-    if records:
-        console.print(results_table(records))
-        console.print(f"Records: {path}")
-
-
-def _time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int, preparation_s: float) -> str:
-    """Return what is left to do after `done` processes, and a time budget that is enough for one more."""
-    from bench.plans.duration import time_budget
-    from bench.plans.plan import quickest_s
-    from bench.running.progress import time_is_up
-
-    enough = time_budget(quickest_s(left, pace), preparation_s)
-    return f"{time_is_up(left, pace, done)} To continue, run the same command with --time-budget {enough} or more."

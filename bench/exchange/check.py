@@ -1,7 +1,7 @@
 """Check record files, for example before a pull request adds them.
 
 Takes paths; yields a `Problem` for each line that breaks the schema, is implausible (`bench.records.plausibility`),
-repeats a record of the atlas, or identifies a person or a machine.
+repeats another line, or identifies a person or a machine.
 
     python -m bench check
 """
@@ -9,7 +9,6 @@ repeats a record of the atlas, or identifies a person or a machine.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,8 @@ from bench.errors import AtlasError
 from bench.records import examples, plausibility, scrub, selfcheck
 from bench.records.examples import EXAMPLES
 from bench.records.plausibility import Fault
-from bench.records.record import RESULTS, Record, Status
-from bench.records.run_file import COMPRESSED, SUFFIX, decode, encode, lines, run_files, run_of
+from bench.records.record import Record, Status
+from bench.records.run_file import COMPRESSED, SUFFIX, decode, lines, run_files, run_of
 from bench.records.selfcheck import SELFCHECKS
 
 READERS: Mapping[str, Callable[[Path], object]] = {EXAMPLES.name: examples.read, SELFCHECKS.name: selfcheck.read}
@@ -46,19 +45,14 @@ class Problem:
         return f"{place}: {self.what}\n  remedy: {self.remedy}"
 
 
-def check(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[Problem]:
-    """Yield the problems of all files at or below `paths`, on their own and compared with the `atlas`.
-
-    Raises `AtlasError` for a path that does not exist.
-    """
-    checked = {file.resolve(): file for path in paths for file in files(existing(path))}
-    places = _places(file for file in run_files(atlas) if file.resolve() not in checked)
-    for file in checked.values():
+def check(paths: Iterable[Path]) -> Iterator[Problem]:
+    """Yield the problems of all files at or below `paths`. Raises `AtlasError` for a path that does not exist."""
+    for file in dict.fromkeys(file for path in paths for file in files(existing(path))):
         try:
             if file.parent.name in READERS:
                 READERS[file.parent.name](file)
             else:
-                yield from _check_lines(file, places)
+                yield from _check_lines(file)
         except AtlasError as error:  # the rest of the file cannot be read
             yield Problem(error.where, "", error.what, error.remedy)
 
@@ -73,23 +67,8 @@ def files(path: Path) -> list[Path]:
     return run_files(path) + sorted(file for file in path.rglob("*.json") if file.parent.name in READERS)
 
 
-def _places(paths: Iterable[Path]) -> dict[bytes, str]:
-    """Return the place of each record, by what stays the same if somebody copies it to another run."""
-    places: dict[bytes, str] = {}
-    for path in paths:
-        with suppress(AtlasError):  # reported when the file itself is checked
-            for number, line in enumerate(lines(path)[0], start=1):
-                if line.strip():
-                    places.setdefault(_without_run(decode(line, "")), f"{path}:{number}")
-    return places
-
-
-def _without_run(record: Record) -> bytes:
-    return encode(msgspec.structs.replace(record, run="", command=None, flags=()))
-
-
-def _check_lines(path: Path, places: dict[bytes, str]) -> Iterator[Problem]:
-    """Yield the problems of a run file, and add its records to `places`."""
+def _check_lines(path: Path) -> Iterator[Problem]:
+    """Yield the problems of a run file."""
     first: dict[tuple[Any, ...], int] = {}
     complete, is_torn = lines(path)
     for number, line in enumerate(complete, start=1):
@@ -103,8 +82,6 @@ def _check_lines(path: Path, places: dict[bytes, str]) -> Iterator[Problem]:
             continue
         if (earlier := first.setdefault(record.key, number)) != number:
             yield Problem(where, "cell", f"repeats line {earlier}", "remove one of the two lines")
-        elif (place := places.setdefault(_without_run(record), where)) != where:
-            yield Problem(where, "cell", f"repeats {place}", "remove the line: the atlas already has this measurement")
         if record.run != run_of(path):
             what = f"is {record.run!r} in the file of run {run_of(path)!r}"
             yield Problem(where, "run", what, "move the line to its own file")

@@ -21,9 +21,6 @@ from bench.errors import AtlasError
 from bench.records.record import LONGEST_NAME, Name, Slug, as_name
 from bench.records.scrub import private
 
-MAX_JSON_BYTES = 64 * 1024 * 1024
-"""Limit for a configuration or tokenizer file, three times the size of the largest known one."""
-
 CONFIG, WEIGHTS, INDEX, ADAPTER = "config.json", "model.safetensors", ".safetensors.index.json", "adapter_config.json"
 PROCESSORS = ("preprocessor_config.json", "processor_config.json")
 """Files that say how an image becomes the input of the model. A checkpoint has one of them, or both."""
@@ -35,9 +32,6 @@ PLACEHOLDER = "path/to/"
 
 _ABOUT_SAVING = {"_name_or_path", "transformers_version"}
 """Fields of a configuration that say how it was saved, not what it is."""
-
-_OF_OTHERS = {"backbone", "timm_backbone", "backbone_checkpoint", "architecture"}
-"""Fields of a configuration that may hold a name at the hub besides one of a kind of model."""
 
 
 class LocalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,57 +153,32 @@ def refuse_unsafe(directory: Path) -> None:
     """Raise `AtlasError` for the first file that leads out of the directory or is not what its name says."""
     root = directory.resolve()
     for path in sorted(directory.rglob("*")):
-        _refuse_outside(path, root)
+        try:
+            target = path.resolve(strict=True)
+            mode = target.stat().st_mode
+        except (OSError, RuntimeError) as error:  # a dangling or circular link
+            raise _unsafe(path, f"cannot be read: {error}", "remove it, or replace it with the file") from None
+        if not target.is_relative_to(root):
+            remedy = "copy the checkpoint with the files that it links to (cp -rL), or give its hub id"
+            raise _unsafe(path, "is a link to a file outside of the directory", remedy)
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise _unsafe(path, "is not a regular file", "remove it")
         if path.name == ADAPTER:
             remedy = "merge the adapter into its model"
             raise _unsafe(path, "belongs to an adapter, which refers to another checkpoint", remedy)
-        if path.suffix == ".json" and path.is_file():
-            content = _json(path)
-            if path.name.endswith(INDEX):
-                _refuse_foreign_shards(path, content)
-            elif path.name in (CONFIG, *PROCESSORS):
-                _refuse_foreign_names(path, content)
+        content = _json(path) if path.suffix == ".json" and path.is_file() else None
+        if path.name.endswith(INDEX):
+            shards = content.get("weight_map") if isinstance(content, dict) else None
+            if not isinstance(shards, dict) or not all(map(_is_beside, shards.values())):
+                raise _unsafe(path, "lists weights that are no safetensors files next to it")
 
 
-def _refuse_outside(path: Path, root: Path) -> None:
-    try:
-        target = path.resolve(strict=True)
-        mode = target.stat().st_mode
-    except (OSError, RuntimeError) as error:  # a dangling or circular link
-        raise _unsafe(path, f"cannot be read: {error}", "remove it, or replace it with the file") from None
-    if not target.is_relative_to(root):
-        remedy = "copy the checkpoint with the files that it links to (cp -rL), or give its hub id"
-        raise _unsafe(path, "is a link to a file outside of the directory", remedy)
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise _unsafe(path, "is not a regular file", "remove it")
-
-
-def _refuse_foreign_shards(index: Path, content: Any) -> None:
-    shards = content.get("weight_map") if isinstance(content, dict) else None
-    if not isinstance(shards, dict):
-        raise _unsafe(index, "has no `weight_map`")
-    for name in shards.values():
-        if not isinstance(name, str) or name != Path(name).name or not name.endswith(".safetensors"):
-            raise _unsafe(
-                index, f"lists {name!r:.100} as part of the weights, but that is not a safetensors file next to it"
-            )
-
-
-def _refuse_foreign_names(path: Path, content: Any) -> None:
-    """Refuse what Transformers and timm would fetch besides the checkpoint, however deep it stands."""
-    for name, value in content.items() if isinstance(content, dict) else ():
-        if name in _OF_OTHERS and isinstance(value, str) and set(value) & set("/:@"):
-            remedy = "put the configuration of the backbone into `backbone_config`, and save it again"
-            raise _unsafe(path, f"names {value!r:.100} as its `{name}`, which is stored elsewhere", remedy)
-    within = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
-    for each in within:
-        _refuse_foreign_names(path, each)
+def _is_beside(name: object) -> bool:
+    return isinstance(name, str) and name == Path(name).name and name.endswith(".safetensors")
 
 
 def _json(path: Path) -> Any:
     """Return the content of a JSON file without the fields about its saving."""
-    if path.stat().st_size > MAX_JSON_BYTES:
-        raise _unsafe(path, f"is larger than {MAX_JSON_BYTES:,} bytes")
     try:
         return json.loads(path.read_bytes(), object_pairs_hook=_without_saving)
     except (ValueError, RecursionError) as error:

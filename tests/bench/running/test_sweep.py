@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -476,13 +474,3 @@ def test_an_interrupt_stops_the_worker_and_keeps_what_is_done(
     (path,) = (tmp_path / "out").glob("*.jsonl")
     assert [each.cell.model for each in read(path)] == ["ViT"]
     wait_until(lambda: not is_alive(int(child.read_text())))
-
-
-def test_a_full_disk_is_told_before_a_cell_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000_000))
-    executor = Scripted()
-    with pytest.raises(AtlasError, match="the disk is full") as error:
-        sweep_with(executor, plan("ViT"), tmp_path)
-    assert not executor.jobs
-    assert error.value.where == str(tmp_path)
-    assert "free up disk space" in error.value.remedy
