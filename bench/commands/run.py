@@ -102,13 +102,14 @@ def run_command(**given: Any) -> None:
     verb = f"resuming after {counted(len(run_file.records), 'record')} in" if run_file.records else "measuring into"
     console.print(f"{estimate(steps, pace, left_s)}; {verb} {path}")
     if options.dry_run:
-        for complaint in doctor.complaints():
+        for complaint in doctor.complaints(machine.device):
             console.print(f"warning: {complaint}")
         console.print(estimates_table(steps, pace, left_s))
         return
 
     grace_s = OVERRUN * (budget_s or 0.0)
-    here = partial(run, executor=LocalProcesses(), pace=pace, grace_s=grace_s, examine=doctor.complaints)
+    examine = partial(doctor.complaints, machine.device)
+    here = partial(run, executor=LocalProcesses(), pace=pace, grace_s=grace_s, examine=examine)
     try:
         with BarReporter(console) if console.is_terminal else PlainReporter(console) as reporter:
             records = (cluster.run if cluster else here)(

@@ -44,7 +44,7 @@ def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run sweeps with workers that need no torch."""
     monkeypatch.setattr(executors, "LocalProcesses", lambda: STUB)
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(doctor, "complaints", lambda: [Complaint("battery", "there is no plug", "plug it in")])
+    monkeypatch.setattr(doctor, "complaints", lambda _: [Complaint("battery", "there is no plug", "plug it in")])
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["list"]])
