@@ -44,18 +44,11 @@ def existing(path: Path) -> Path:
     return path if path.is_dir() else plain_file(path)
 
 
-MAX_BYTES = 256 * 1024 * 1024
-"""The largest file that is read, ten times the size of a night's results of PyTorch's own benchmarks."""
-
-
-def plain_file(path: Path, most: int = MAX_BYTES) -> Path:
+def plain_file(path: Path) -> Path:
     """Return `path`, which can be read to its end.
 
-    Raises `AtlasError` for a pipe, a device, a folder, or more than `most` bytes; `OSError` if it is missing.
+    Raises `AtlasError` for a pipe, a device or a folder; `OSError` if it is missing.
     """
-    about = path.stat()
-    if not stat.S_ISREG(about.st_mode):
+    if not stat.S_ISREG(path.stat().st_mode):
         raise AtlasError("is not a regular file", where=str(path), remedy="give the path of a regular file")
-    if about.st_size > most:
-        raise AtlasError(f"is larger than {most:,} bytes", where=str(path), remedy="split it into smaller files")
     return path

@@ -15,9 +15,6 @@ from bench.measuring.environment import build, choose_device, describe
 from bench.measuring.sensors import Sensors
 from bench.plans.messages import Machine, Preflight
 
-NVIDIA_DRIVERS = {11: 450, 12: 525, 13: 580}
-"""The oldest branch of NVIDIA's driver that runs a major version of CUDA."""
-
 
 def preflight(request: Preflight) -> Machine:
     """Return the machine to be measured.
@@ -58,12 +55,14 @@ def refuse_unused_gpu(root: Path = Path("/")) -> None:
     is_there = driver is not None or any(root.glob("dev/nvidia[0-9]*"))
     if is_there and os.environ.get("CUDA_VISIBLE_DEVICES") not in ("", "-1"):
         built = f"built for {build() or 'CPUs only'}"
+        remedy = "install the build of torch for CUDA"
+        if torch.version.cuda:
+            remedy = "nvidia-smi shows which CUDA the driver supports; after an update of the driver, reboot"
         raise AtlasError(
             f"torch {torch.__version__} ({built}) finds no GPU, but this machine has an NVIDIA GPU"
             + (f" with driver {driver}" if driver else ""),
             where="--device",
-            remedy=f"{_remedy(driver)} (https://pytorch.org/get-started/locally/); "
-            "or measure the CPU instead: --device cpu",
+            remedy=f"{remedy} (https://pytorch.org/get-started/locally/); or measure the CPU instead: --device cpu",
         )
 
 
@@ -72,14 +71,3 @@ def _nvidia_driver() -> str | None:
 
     pynvml.nvmlInit()
     return str(pynvml.nvmlSystemGetDriverVersion()) if pynvml.nvmlDeviceGetCount() else None
-
-
-def _remedy(driver: str | None) -> str:
-    if torch.version.cuda is None:
-        return "install the build of torch for CUDA"
-    if driver is None:
-        return "after a driver update, reboot; in a container, use driver libraries of the host's version"
-    oldest = NVIDIA_DRIVERS.get(int(torch.version.cuda.partition(".")[0]), 0)
-    if int(driver.partition(".")[0]) < oldest:
-        return f"CUDA {torch.version.cuda} needs driver {oldest} or newer: update it, or use an older torch"
-    return "find out with nvidia-smi why it does not answer, or install the build of torch for another CUDA"

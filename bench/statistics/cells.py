@@ -2,15 +2,14 @@
 
 Takes `Processes`, how many of them each cell has and the run of each; works in arrays of shape (cells, processes), so
 that thousands of cells take little longer than one. A single cell is the case of one row: `Cells.of`, or `latency`,
-`speedup`, `saving_ms` and `break_even_calls`, which return an `Estimate`. What was not measured is nan, and so is what
-follows.
+`speedup` and `break_even_calls`, which return an `Estimate`. What was not measured is nan, and so is what follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ from bench.statistics.intervals import (
     over_processes,
 )
 from bench.statistics.processes import PARTS, VARIANTS, Processes, VariantName
-from bench.statistics.verdicts import Verdict, verdicts, verdicts_without_interval
+from bench.statistics.verdicts import verdicts, verdicts_without_interval
 
 
 class Cells:
@@ -284,19 +283,9 @@ def speedup(measurements: Sequence[Measurement]) -> Estimate:
     return _only(Cells.of(measurements).speedup)
 
 
-def saving_ms(measurements: Sequence[Measurement]) -> Estimate:
-    """Return what one compiled call of a cell saves."""
-    return _only(Cells.of(measurements).saving)
-
-
 def break_even_calls(measurements: Sequence[Measurement]) -> Estimate:
     """Return the calls after which compiling a cell has paid back: see `Cells.break_even`."""
     return _only(Cells.of(measurements).break_even("cold"))
-
-
-def verdict(measurements: Sequence[Measurement]) -> Verdict:
-    """Return whether the compiled variant of a cell is faster than eager."""
-    return cast(Verdict, str(Cells.of(measurements).verdicts[0]))
 
 
 def best_peaks(measurements: Sequence[Measurement]) -> Peaks | None:

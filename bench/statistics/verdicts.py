@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.statistics.intervals import Array, Estimate
+from bench.statistics.intervals import Array
 
 Verdict = Literal["faster", "slower", "same", "inconclusive", "doubtful", "unknown"]
 """``inconclusive``: the interval reaches beyond 1% and does not lie there wholly. ``doubtful``: there is a reason not
@@ -39,11 +39,6 @@ def verdicts_without_interval(ratio: Array) -> NDArray[Any]:
     return np.select(
         [np.isnan(ratio), ratio > 1 + NOISE, ratio < 1 / (1 + NOISE)], ["unknown", "faster", "slower"], "inconclusive"
     )
-
-
-def judge(ratio: Estimate) -> Verdict:
-    """Return the verdict of one interval of a ratio."""
-    return cast(Verdict, str(verdicts(np.array([ratio.low]), np.array([ratio.high]))[0]))
 
 
 def judge_changes(changes: Array) -> NDArray[Any]:

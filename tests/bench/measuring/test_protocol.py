@@ -17,7 +17,7 @@ from conftest import THOROUGH
 from bench.measuring.rounds import Subject, sample, warm_up
 from bench.plans.profiles import STANDARD, Sampling
 from bench.records.record import Measurement, Samples
-from bench.statistics.cells import speedup, verdict
+from bench.statistics.cells import Cells, speedup
 from bench.statistics.intervals import Estimate
 
 RUNS = 2000 if THOROUGH else 300
@@ -97,5 +97,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_claims(machine: SimulatedMa
 
 
 def test_eager_against_itself_is_called_different_once_in_a_hundred_at_most() -> None:
-    wrong = sum(verdict(cell) in {"faster", "slower"} for cell in cells(SimulatedMachine(truth=1.0), seed=5))
+    wrong = sum(
+        str(Cells.of(cell).verdicts[0]) in {"faster", "slower"} for cell in cells(SimulatedMachine(truth=1.0), seed=5)
+    )
     assert wrong / RUNS <= 0.01 + chance(0.01)

@@ -12,7 +12,7 @@ from conftest import THOROUGH
 from hypothesis import given, strategies as st
 
 from bench.records.record import Compilation, Measurement, Samples, Start
-from bench.statistics.cells import Cells, break_even_calls, latency, saving_ms, speedup, verdict
+from bench.statistics.cells import Cells, break_even_calls, latency, speedup
 from bench.statistics.intervals import (
     Estimate,
     Means,
@@ -23,7 +23,7 @@ from bench.statistics.intervals import (
     student,
 )
 from bench.statistics.processes import Processes
-from bench.statistics.verdicts import SAME, judge, verdicts
+from bench.statistics.verdicts import SAME, verdicts
 
 
 def variant(rounds: Iterable[Iterable[float]]) -> Samples:
@@ -115,10 +115,12 @@ def test_published_means_give_values_without_intervals() -> None:
     assert math.isnan(speedup([published]).low)
     assert latency([published.eager]).value == 9.0
     assert math.isnan(figures([published.eager])["eager_samples"])
-    assert saving_ms([published]).value == 3.0
-    assert verdict([published]) == "faster"  # a published figure has no interval: differences beyond 5% are clear
+    assert Cells.of([published]).saving[0].tolist() == [3.0]
+    assert Cells.of([published]).verdicts.tolist() == [
+        "faster"
+    ]  # a published figure has no interval: differences beyond 5% are clear
     close = Measurement(eager=Samples(published_mean_ms=6.2), compiled=Samples(published_mean_ms=6.0))
-    assert verdict([close]) == "inconclusive"
+    assert Cells.of([close]).verdicts.tolist() == ["inconclusive"]
 
 
 # ── Break-even ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -136,7 +138,7 @@ def test_what_is_not_faster_never_pays_back() -> None:
 
 def test_nobody_knows_when_an_unclear_gain_pays_back() -> None:
     cell = [pair([eager] * 9, [20.0] * 9, cold_s=5.0) for eager in (19.0, 22.0, 24.0)]
-    assert verdict(cell) == "inconclusive"
+    assert Cells.of(cell).verdicts.tolist() == ["inconclusive"]
     assert math.isnan(break_even_calls(cell).value)
 
 
@@ -157,7 +159,7 @@ def test_nobody_knows_when_an_unclear_gain_pays_back() -> None:
     ],
 )
 def test_verdicts(low: float, high: float, expected: str) -> None:
-    assert judge(Estimate((low + high) / 2, low, high)) == expected
+    assert verdicts(np.array([low]), np.array([high])).tolist() == [expected]
 
 
 def test_warm_up_ends_when_two_windows_agree() -> None:
