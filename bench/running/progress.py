@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Self
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -20,8 +21,10 @@ from bench.plans.duration import DurationEstimates
 from bench.plans.messages import STARTING, Phase
 from bench.plans.plan import Step, duration_s, fitting, quickest_s
 from bench.records.record import Cell, Record
-from bench.statistics.cells import break_even_calls, latency, speedup
+from bench.statistics.cells import Cells
 from bench.statistics.digits import LATENCY, rounded, rounded_ends
+from bench.statistics.intervals import Estimate
+from bench.statistics.processes import Processes
 
 
 class PlainReporter:
@@ -102,7 +105,7 @@ def outcome(record: Record) -> str:
     reason = f"{record.status}: {record.reason}" if record.reason else ""
     if not measurement:
         return reason
-    eager_ms, compiled_ms, ratio, *_ = _figures([record])
+    [(eager_ms, compiled_ms, ratio, *_)] = _figures([[record]])
     text = f"eager {eager_ms} ms" + (f", compiled {compiled_ms} ms, {ratio}" if measurement.compiled else "")
     return f"{text}; {reason}" if reason else text
 
@@ -145,39 +148,51 @@ def _processes(steps: Sequence[Step]) -> str:
 
 
 def results_table(records: Sequence[Record]) -> str:
-    """Return a table with one row per cell, its processes pooled."""
+    """Return a table with one row per cell of a run. Its processes are pooled as on the pages."""
     cells = list(dict.fromkeys(record.cell for record in records))
     varied = ["batch_size", "variant", "precision"]
     names = ["model", *(name for name in varied if len({getattr(cell, name) for cell in cells}) > 1)]
+    groups = [[record for record in records if record.cell == cell] for cell in cells]
     rows = []
-    for cell in cells:
-        own = [record for record in records if record.cell == cell]
+    for cell, own, figures in zip(cells, groups, _figures(groups), strict=True):
         ends = ", ".join(dict.fromkeys(str(record.status) for record in own))
-        rows.append((*(str(getattr(cell, name)) for name in names), *_figures(own), ends))
+        rows.append((*(str(getattr(cell, name)) for name in names), *figures, ends))
     return _aligned(names, _FIGURES, "outcome", rows)
 
 
 _FIGURES = ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "break-even", "processes")
 
 
-def _figures(records: Sequence[Record]) -> list[str]:
-    measured = [each.measurement for each in records if each.measurement]
-    pairs = [each for each in measured if each.compiled]
-    if not pairs:
-        eager_ms = rounded(latency([each.eager for each in measured]), least=LATENCY) if measured else "–"
-        return [eager_ms, *["–"] * (len(_FIGURES) - 1)]
-    ratio, calls = speedup(pairs), break_even_calls(pairs)
-    ready_s = [pair.compilation.ready_s.get("cold") for pair in pairs if pair.compilation]
-    cold_s = next((each for each in ready_s if each is not None), None)
-    return [
-        rounded(latency([pair.eager for pair in pairs]), least=LATENCY),
-        rounded(latency([pair.compiled for pair in pairs if pair.compiled]), least=LATENCY),
-        f"{rounded(ratio)}×",
-        "–" if math.isnan(ratio.low) else "–".join(rounded_ends(ratio)),
-        "–" if cold_s is None else f"{cold_s:.1f}",
-        "–" if math.isnan(calls.value) else "never" if math.isinf(calls.value) else rounded(calls),
-        str(len(pairs)),
-    ]
+def _figures(groups: Sequence[Sequence[Record]]) -> list[list[str]]:
+    """Return the figures of cells of one run, given the records of each."""
+    measured = [[record.measurement for record in group if record.measurement] for group in groups]
+    cells = Cells(
+        Processes([each for several in measured for each in several]),
+        np.array([len(several) for several in measured]),
+        np.full(len(groups), np.nan),
+        np.zeros(len(groups), np.int64),
+    )
+    found = (cells.latency("eager"), cells.latency("compiled"), cells.speedup, cells.break_even("cold"))
+    rows = []
+    for at, several in enumerate(measured):
+        eager, compiled, ratio, calls = (Estimate(*(float(end[at]) for end in interval)) for interval in found)
+        ready_s = float(cells.middle("cold_s")[at])
+        rows.append(
+            [
+                _known(eager.value, rounded(eager, least=LATENCY)),
+                _known(compiled.value, rounded(compiled, least=LATENCY)),
+                _known(ratio.value, f"{rounded(ratio)}×"),
+                _known(ratio.low, "–".join(rounded_ends(ratio))),
+                _known(ready_s, f"{ready_s:.1f}"),
+                "never" if math.isinf(calls.value) else _known(calls.value, rounded(calls)),
+                str(len(several)) if any(each.compiled for each in several) else "–",
+            ]
+        )
+    return rows
+
+
+def _known(value: float, text: str) -> str:
+    return "–" if math.isnan(value) else text
 
 
 def _aligned(left: Sequence[str], right: Sequence[str], last: str, rows: Sequence[Sequence[str]]) -> str:

@@ -26,7 +26,6 @@ from hostile_values import CODE, DEEP, broken, changed
 from hypothesis import example, given, settings, strategies as st
 from mkdocs.exceptions import MkDocsException
 
-from bench.choices import MAX_BYTES
 from bench.errors import AtlasError
 from bench.exchange.check import check
 from bench.exchange.source_files import ImportOptions
@@ -68,7 +67,7 @@ PUBLISHED: dict[str, Any] = json.loads(
 
 def read_all(results: Path) -> None:
     """Read records as the check of a pull request does, and as the site does."""
-    for finding in check([results], results):
+    for finding in check([results]):
         assert str(finding).isprintable() or "\n" in str(finding)
     loaded = load(results)
     downloads.as_csv(loaded)
@@ -149,7 +148,7 @@ def test_links_and_folders_in_the_place_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "nowhere.jsonl").symlink_to(tmp_path / "gone")
     (tmp_path / "circle.jsonl").symlink_to(tmp_path / "circle.jsonl")
     assert load(tmp_path).records == 1
-    assert not list(check([tmp_path], tmp_path))
+    assert not list(check([tmp_path]))
 
 
 # ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -197,15 +196,6 @@ def test_whatever_an_imported_table_has_it_is_read_or_refused(source: str, data:
         finally:
             assert {each.name for each in place.iterdir()} <= {"given", "out"}
             assert {each.name for each in place.glob("out/*")} <= {"records"}
-
-
-@pytest.mark.parametrize("source", TABLES)
-def test_a_file_of_gigabytes_is_refused(source: str, tmp_path: Path) -> None:
-    path = tmp_path / TABLES[source][0]
-    with path.open("wb") as file:
-        file.truncate(MAX_BYTES + 1)
-    with pytest.raises(AtlasError, match="larger than"):
-        import_(source, ImportOptions(files=(path,), **TOLD), tmp_path / "out")
 
 
 @pytest.mark.parametrize("source", TABLES)

@@ -47,7 +47,7 @@ def file(folder: Path, name: str, *lines: str) -> Path:
 def imported(source: str, out: Path, *files: Path, **told: Any) -> dict[str, Record]:
     """Import the files; `bench check` accepts the result."""
     written = import_(source, ImportOptions(files=files, **told), out)
-    assert list(check(written, out)) == []
+    assert list(check(written)) == []
     return {record.cell.model: record for path in written for record in read(path)}
 
 

@@ -84,4 +84,4 @@ def test_a_node_is_lost_in_the_middle_and_every_record_arrives(tmp_path: Path) -
         (f"{model} (shrunken)", process): 1 for model in ("ViT", "ResNet") for process in range(2)
     }
     assert {each.status for each in records} <= {Status.PASS, Status.UNSTABLE}, said
-    assert list(check([tmp_path], atlas=tmp_path / "none")) == []
+    assert list(check([tmp_path])) == []
