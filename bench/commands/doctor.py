@@ -45,11 +45,11 @@ def selfcheck_command(device: str | None, model: str, out: Path) -> None:
     from bench.plans.messages import Recipe
     from bench.records import document, selfcheck as documents
     from bench.running import selfcheck
-    from bench.running.executors import LocalProcesses
+    from bench.running.worker_process import run_worker
 
     spec = find(model)
     document.check_writable(out)
-    found = selfcheck.check(LocalProcesses(), device, Recipe(model=spec.label, task=spec.task), click.echo)
+    found = selfcheck.check(run_worker, device, Recipe(model=spec.label, task=spec.task), click.echo)
     results = {True: "passed", False: "FAILED", None: "not applicable"}
     for check in found.checks:
         name = f"{check.name} ({check.variant})" if check.variant else check.name

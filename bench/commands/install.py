@@ -25,7 +25,7 @@ def install_command() -> None:
 
     Versions are pinned. A torch that is there already stays: install another build (ROCm, XPU, CPU only) first.
     """
-    from bench.running.executors import refuse_windows
+    from bench.running.worker_process import refuse_windows
 
     refuse_windows()  # before gigabytes are loaded in vain
     install(ROOT / "requirements")

@@ -76,10 +76,10 @@ def run_command(**given: Any) -> None:
 
     from bench.plans.duration import OVERRUN, time_budget
     from bench.plans.plan import quickest_s
-    from bench.running.executors import LocalProcesses
     from bench.running.preflight import preflight
-    from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table, time_is_up
+    from bench.running.progress import Reporter, estimate, estimates_table, results_table, time_is_up
     from bench.running.sweep import remaining, run
+    from bench.running.worker_process import run_worker
 
     start, options = time.monotonic(), SimpleNamespace(**given)
     profile, recipes, cluster = profile_of(options), recipes_of(options), _cluster(options)
@@ -87,7 +87,7 @@ def run_command(**given: Any) -> None:
     for local in filter(None, (recipe.local for recipe in recipes)):
         console.print(f"{local.name}: {local.identity}")
     console.print("Checking the machine …")
-    ask = cluster.preflight if cluster else partial(preflight, LocalProcesses(), options.device)
+    ask = cluster.preflight if cluster else partial(preflight, run_worker, options.device)
     machine = ask(recipes, profile)
     plan, run_file, pace = prepared(options, recipes, machine)
     steps = remaining(plan, run_file, run_file.records, run_file.forgotten(retry_failed=options.retry_failed))
@@ -109,9 +109,9 @@ def run_command(**given: Any) -> None:
 
     grace_s = OVERRUN * (budget_s or 0.0)
     examine = partial(doctor.complaints, machine.device)
-    here = partial(run, executor=LocalProcesses(), pace=pace, grace_s=grace_s, examine=examine)
+    here = partial(run, executor=run_worker, pace=pace, grace_s=grace_s, examine=examine)
     try:
-        with BarReporter(console) if console.is_terminal else PlainReporter(console) as reporter:
+        with Reporter(console) as reporter:
             records = (cluster.run if cluster else here)(
                 plan,
                 machine,

@@ -99,7 +99,6 @@ def prepared(
     from bench.plans.duration import DurationEstimates
     from bench.plans.plan import make_plan
     from bench.running.resume import earlier, find_run
-    from bench.running.sweep import stopped_runs
 
     profile, named = profile_of(options), PROFILES[options.profile]
     plan = make_plan(profile, recipes, machine.device)
@@ -113,7 +112,7 @@ def prepared(
     found = find_run(
         plan, machine, options.out, is_ordinary=is_ordinary, fresh=options.fresh, reopen=options.retry_failed
     )
-    pace = DurationEstimates.from_records(profile, earlier(machine, {options.out, MEASURED, stopped_runs()}))
+    pace = DurationEstimates.from_records(profile, earlier(machine, {options.out, MEASURED}))
     return plan, found, pace
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from bench.errors import AtlasError
 from bench.plans.messages import Answer, Machine, Preflight, Recipe, Refusal
 from bench.plans.profiles import KEEP_MEMORY, Profile
-from bench.running.executors import Executor, WorkerExit
+from bench.running.worker_process import Executor, WorkerExit
 
 PREFLIGHT_TIMEOUT_S = 300.0
 """Importing torch from a cold disk takes a minute, and reading a checkpoint from the hub as long again."""
@@ -26,7 +26,7 @@ def preflight(executor: Executor, device: str | None, recipes: Sequence[Recipe],
         allow_busy=profile.allow_busy,
     )
     variables = variables_of(request.recipes, keep_memory=profile.keep_memory)
-    ended = executor.run(request, variables=variables, timeout_s=PREFLIGHT_TIMEOUT_S, on_phase=lambda _: None)
+    ended = executor(request, variables=variables, timeout_s=PREFLIGHT_TIMEOUT_S, on_phase=lambda _: None)
     machine = answer_of(ended, "torch cannot be used here")
     assert isinstance(machine, Machine)
     return machine

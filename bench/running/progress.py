@@ -1,4 +1,4 @@
-"""Show the progress and the results of a sweep: a progress bar on a terminal, plain lines elsewhere.
+"""Show the progress and the results of a sweep.
 
 Takes steps and records; prints lines, or returns tables as text.
 """
@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import io
 import math
-import time
 from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from bench.errors import Complaint, counted
 from bench.plans.duration import DurationEstimates
-from bench.plans.messages import STARTING, Phase
+from bench.plans.messages import Phase
 from bench.plans.plan import Step, duration_s, fitting, quickest_s
 from bench.records.record import Cell, Record
 from bench.statistics.cells import Cells
@@ -27,69 +25,38 @@ from bench.statistics.intervals import Estimate
 from bench.statistics.processes import Processes
 
 
-class PlainReporter:
-    """Prints a line when a process begins and when it ends."""
+class Reporter:
+    """Prints a line when a process begins and when it ends. On a terminal, a line below them shows the phase."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
+        # Drawing more often would take time from the measurement.
+        self._status = console.status("", refresh_per_second=1)
 
     def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self._status.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        self._status.stop()
 
     def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
         """Tell that a process starts; `left` and `left_s` include it."""
         text = f"[{done + 1}/{done + left}] {describe(step.planned.cell)}, process {step.process + 1} … "
         self.console.print(text + f"about {duration(left_s)} left")
 
+    def phase(self, phase: Phase) -> None:
+        """Show what the process is doing."""
+        self._status.update(f"{phase.name} {phase.done}/{phase.of}" if phase.of else phase.name)
+
     def warn(self, complaint: Complaint) -> None:
         """Tell what would spoil the next measurement."""
         self.console.print(f"warning: {complaint}")
 
-    def phase(self, phase: Phase) -> None:
-        """Print nothing: a log is long enough without phases."""
-
     def end(self, record: Record, seconds: float) -> None:
         """Tell that a process has ended, and that its record is on disk."""
         self.console.print(f"    {outcome(record)} ({seconds:.0f} s)")
-
-
-class BarReporter(PlainReporter):
-    """Draws a bar with the model, the phase and the time left, at every event and once a second."""
-
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
-        columns = BarColumn(bar_width=16), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
-        # Drawing more often would take time from the measurement.
-        self._bar = Progress(*columns, console=console, refresh_per_second=1, transient=True)
-        self._task = self._bar.add_task("starting", total=None)
-        self._name, self._ends_at = "", 0.0
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
-        self._name, self._ends_at = (
-            f"{describe(step.planned.cell)}, process {step.process + 1}",
-            time.monotonic() + left_s,
-        )
-        self._bar.update(self._task, completed=done, total=done + left)
-        self.phase(Phase(name=STARTING))
-
-    def phase(self, phase: Phase) -> None:
-        count = f" {phase.done}/{phase.of}" if phase.of else ""
-        left = f"about {duration(max(1.0, self._ends_at - time.monotonic()))} left"
-        self._bar.update(self._task, description=f"{self._name} · {phase.name}{count} · {left}", refresh=True)
-
-    def end(self, record: Record, seconds: float) -> None:
-        self._bar.advance(self._task)
-        self.console.print(f"{self._name}: {outcome(record)} ({seconds:.0f} s)")
 
 
 def describe(cell: Cell) -> str:
@@ -149,15 +116,11 @@ def _processes(steps: Sequence[Step]) -> str:
 
 def results_table(records: Sequence[Record]) -> str:
     """Return a table with one row per cell of a run. Its processes are pooled as on the pages."""
-    cells = list(dict.fromkeys(record.cell for record in records))
-    varied = ["batch_size", "variant", "precision"]
-    names = ["model", *(name for name in varied if len({getattr(cell, name) for cell in cells}) > 1)]
+    cells = dict.fromkeys(record.cell for record in records)
     groups = [[record for record in records if record.cell == cell] for cell in cells]
-    rows = []
-    for cell, own, figures in zip(cells, groups, _figures(groups), strict=True):
-        ends = ", ".join(dict.fromkeys(str(record.status) for record in own))
-        rows.append((*(str(getattr(cell, name)) for name in names), *figures, ends))
-    return _aligned(names, _FIGURES, "outcome", rows)
+    ends = [", ".join(dict.fromkeys(str(record.status) for record in group)) for group in groups]
+    rows = [(describe(cell), *figures, end) for cell, figures, end in zip(cells, _figures(groups), ends, strict=True)]
+    return _aligned(["case"], _FIGURES, "outcome", rows)
 
 
 _FIGURES = ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "break-even", "processes")

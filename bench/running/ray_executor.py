@@ -31,12 +31,12 @@ from bench.plans.plan import Plan, Step, first_of_each_cell, pending
 from bench.plans.profiles import Profile
 from bench.records.record import Cell, Record
 from bench.records.scrub import one_line
-from bench.running.executors import LocalProcesses, WorkerExit
 from bench.running.preflight import preflight
-from bench.running.progress import PlainReporter, describe
+from bench.running.progress import Reporter, describe
 from bench.running.resume import RunFile, kind
 from bench.running.step import measure, skipped
 from bench.running.sweep import writing
+from bench.running.worker_process import WorkerExit, run_worker
 
 
 class RayCluster:
@@ -83,7 +83,7 @@ class RayCluster:
         plan: Plan,
         machine: Machine,
         run_file: RunFile,
-        reporter: PlainReporter,
+        reporter: Reporter,
         *,
         deadline: float | None = None,
         retry_failed: bool = False,
@@ -133,7 +133,7 @@ def _survey(device: str, recipes: tuple[Recipe, ...], profile: Profile) -> Machi
     return _preflight(os.environ.get("CUDA_VISIBLE_DEVICES"), device, recipes, profile)
 
 
-_preflight = cache(lambda _visible, *given: preflight(LocalProcesses(), *given))
+_preflight = cache(lambda _visible, *given: preflight(run_worker, *given))
 """Kept while Ray keeps this process, for each GPU that it sees."""
 
 
@@ -147,5 +147,5 @@ def _measure(step: Step, profile: Profile, run: str, device: str) -> tuple[Machi
     for other in {*caches.parent.glob("*")} - {caches}:  # of earlier runs, since nothing else uses this device
         shutil.rmtree(other, ignore_errors=True)
     complaints = examine(look(caches, device))
-    ended = measure(step, profile, caches, LocalProcesses(), timeout_s=profile.timeout_s, on_phase=lambda _: None)
+    ended = measure(step, profile, caches, run_worker, timeout_s=profile.timeout_s, on_phase=lambda _: None)
     return machine, complaints, ended

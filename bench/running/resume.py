@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-if sys.platform != "win32":  # where nothing measures: see `LocalProcesses`
+if sys.platform != "win32":  # where nothing measures: see `refuse_windows`
     import fcntl
 
 from bench import durable

@@ -16,8 +16,8 @@ from bench.plans.plan import make_plan
 from bench.plans.profiles import QUICK, Profile
 from bench.records.record import Measurement
 from bench.records.selfcheck import BOUND, SCHEMA, Check, Selfcheck
-from bench.running.executors import Executor, caches_below
 from bench.running.preflight import answer_of, preflight, variables_of
+from bench.running.worker_process import Executor, caches_below
 from bench.statistics.cells import speedup
 
 PROFILE = msgspec.structs.replace(QUICK, processes=4, timeout_s=900.0)
@@ -38,7 +38,7 @@ def check(
     def ask(what: str, request: Job | CheckSelf, cache: Path) -> Answer:
         tell(f"{what} …")
         variables = variables_of([recipe], keep_memory=profile.keep_memory) | caches_below(cache)
-        ended = executor.run(request, variables=variables, timeout_s=profile.timeout_s, on_phase=lambda _: None)
+        ended = executor(request, variables=variables, timeout_s=profile.timeout_s, on_phase=lambda _: None)
         return answer_of(ended, f"{what}: the process ended early")
 
     def job_in(mode: str) -> Job:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -28,9 +28,9 @@ from bench.plans.plan import Step
 from bench.plans.profiles import Profile
 from bench.records.record import COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.scrub import one_line
-from bench.running.executors import Executor, WorkerExit, caches_below
 from bench.running.preflight import variables_of
 from bench.running.resume import environment_of
+from bench.running.worker_process import Executor, WorkerExit, caches_below
 
 Role = Literal["both", "eager", "variant", "build"]
 
@@ -69,7 +69,7 @@ def measure(
     variables = variables_of([recipe], keep_memory=profile.keep_memory) | caches_below(cache)
     exits = dict[Role, WorkerExit]()
     for role in _roles(cell.variant, warm=warm):
-        exits[role] = executor.run(
+        exits[role] = executor(
             msgspec.structs.replace(job, role=role),
             variables=variables,
             timeout_s=timeout_s - sum(each.seconds for each in exits.values()),
@@ -120,14 +120,12 @@ def is_filled(cache: Path) -> bool:
     return (cache / "filled").exists()
 
 
-def record_of(step: Step, plan: str, profile: str, environment: Environment, run: str, ended: WorkerExit) -> Record:
-    """Return the record of a step that has ended. `plan` is the digest, which takes a while to compute."""
+def record_of(step: Step, ended: WorkerExit, environment: Environment, **names: Any) -> Record:
+    """Return the record of a step that has ended. `names`: its run, profile, plan and flags."""
     finding, cell = _finding(ended), step.planned.cell
     return Record(
         schema=SCHEMA,
-        run=run,
         origin="measured",
-        profile=profile,
         process=step.process,
         status=finding.status,
         cell=msgspec.structs.replace(cell, input_size=finding.input_size or cell.input_size),
@@ -138,7 +136,7 @@ def record_of(step: Step, plan: str, profile: str, environment: Environment, run
         seconds=round(ended.seconds, 1),
         costs_s={phase: round(seconds, 2) for phase, seconds in ended.costs_s.items()},
         command=step.planned.command,
-        plan=plan,
+        **names,
     )
 
 

@@ -16,11 +16,9 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import msgspec
 
 from bench.errors import AtlasError, Complaint
 from bench.plans.duration import DurationEstimates
@@ -29,10 +27,10 @@ from bench.plans.plan import Plan, Step, duration_s, fitting, pending
 from bench.records import document
 from bench.records.record import DOCTOR, RESULTS, Cell, Environment, Peaks, Record
 from bench.records.run_file import read
-from bench.running.executors import Executor, WorkerExit
-from bench.running.progress import PlainReporter
+from bench.running.progress import Reporter
 from bench.running.resume import RunFile, owned, write
 from bench.running.step import cache_of, is_filled, measure, record_of, skipped
+from bench.running.worker_process import Executor, WorkerExit
 from bench.statistics.cells import best_peaks
 
 CACHE = RESULTS.parents[1] / ".cache" / "bench"
@@ -49,7 +47,7 @@ def run(
     machine: Machine,
     run_file: RunFile,
     executor: Executor,
-    reporter: PlainReporter,
+    reporter: Reporter,
     *,
     pace: DurationEstimates | None = None,
     deadline: float | None = None,
@@ -61,10 +59,9 @@ def run(
     """Measure what is pending and return all records of the run.
 
     `pace`: durations known from earlier runs. `deadline`: a time of the clock; no step begins that is expected to end
-    later. One that lasts longer is stopped `grace_s` after the deadline; `stopped_runs` keeps its duration for the next
-    run. `examine` is called before a process, but not within `LOOK_EVERY_S` of the last time; each of its complaints is
-    shown once and flagged in the records. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all finished records
-    on disk.
+    later. One that lasts longer is stopped `grace_s` after the deadline, and leaves nothing. `examine` is called before
+    a process, but not within `LOOK_EVERY_S` of the last time; each of its complaints is shown once and flagged in the
+    records. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all finished records on disk.
     """
     pace, timeout_s = pace or DurationEstimates(plan.profile), plan.profile.timeout_s
 
@@ -95,9 +92,8 @@ def run(
                 peaks=_known_peaks(writer.records, step.planned.cell),
             )
             if ended.timed_out and limit_s < timeout_s:  # the time budget ended, not the cell
-                stopped = writer.record_of(step, ended, machine.environment)
-                pace.learn(stopped, step.is_first)
-                _note_stopped(stopped, reporter)
+                what = f"{step.planned.cell.model} had not finished after {ended.seconds:.0f} s, when the time was up"
+                reporter.warn(Complaint("time-budget", what, "run the same command with more time"))
                 break
             if reason := skipped(ended):  # the device is busy, and the next process would be skipped as well
                 raise AtlasError(reason, where=machine.environment.device_name, remedy=WHILE_BUSY)
@@ -108,7 +104,7 @@ def run(
 
 
 @contextmanager
-def writing(plan: Plan, run_file: RunFile, reporter: PlainReporter) -> Iterator[RunWriter]:
+def writing(plan: Plan, run_file: RunFile, reporter: Reporter) -> Iterator[RunWriter]:
     """Lock the run file, and make SIGINT and SIGTERM raise `KeyboardInterrupt`. One that cuts off the line of a record
     loses that record only."""
     before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -126,22 +122,19 @@ class RunWriter:
 
     plan: Plan
     run_file: RunFile
-    reporter: PlainReporter
+    reporter: Reporter
     records: list[Record]
     _shown: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._digest = self.plan.digest  # takes a while
 
-    def record_of(self, step: Step, ended: WorkerExit, environment: Environment) -> Record:
-        """Return the record of a process, which `append` keeps."""
-        return record_of(step, self._digest, self.plan.profile.name, environment, self.run_file.name, ended)
-
     def append(
         self, step: Step, ended: WorkerExit, environment: Environment, complaints: Sequence[Complaint]
     ) -> Record:
         """Keep the record of a process, flagged with the complaints. Raises `AtlasError` if it cannot be written."""
-        record = msgspec.structs.replace(self.record_of(step, ended, environment), flags=flags(complaints))
+        names = {"run": self.run_file.name, "profile": self.plan.profile.name, "plan": self._digest}
+        record = record_of(step, ended, environment, flags=flags(complaints), **names)
         write(self.run_file.path, record)
         self.records.append(record)
         self.reporter.end(record, ended.seconds)
@@ -170,22 +163,6 @@ def _known_peaks(records: Iterable[Record], cell: Cell) -> Peaks | None:
     """Return the best rates of the device so far, or None before the first process in this data type."""
     alike = (each for each in records if (each.cell.device, each.cell.precision) == (cell.device, cell.precision))
     return best_peaks([record.measurement for record in alike if record.measurement])
-
-
-def stopped_runs() -> Path:
-    """Return the folder of what time budgets stopped, as run files for estimates. They are no records of the atlas."""
-    return CACHE / "stopped"
-
-
-def _note_stopped(record: Record, reporter: PlainReporter) -> None:
-    """Tell that a process was stopped, and keep for how long it ran: no record, but the next run plans with it."""
-    with suppress(AtlasError):  # a hint is no reason to fail
-        write(stopped_runs() / f"{record.run}.jsonl", record)
-    what = (
-        f"{record.cell.model} had not finished after {record.seconds:.0f} s, when the time was up; "
-        "its results are discarded"
-    )
-    reporter.warn(Complaint("time-budget", what, "the next run expects it to take longer"))
 
 
 def _cache(run_file: RunFile) -> Path:

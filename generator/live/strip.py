@@ -38,7 +38,7 @@ PATIENCE_S = 20.0
 FILES = {"strip.js": "text/javascript", "strip.css": "text/css"}
 
 _BEGUN = re.compile(r"\[(\d+)/(\d+)\] (.+), process \d+ … about (.+) left")
-"""The line of `bench.running.progress.PlainReporter` when a process begins."""
+"""The line of `bench.running.progress.Reporter` when a process begins."""
 
 
 class Stage(Enum):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from test_executors import is_alive, wait_until
+from test_worker_process import is_alive, wait_until
 
 from bench.errors import AtlasError
 from generator import parallel

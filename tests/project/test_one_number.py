@@ -29,9 +29,9 @@ from bench.plans.plan import make_plan
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import Peaks, Record
 from bench.running import resume, sweep
-from bench.running.executors import WorkerExit
 from bench.running.preflight import preflight
-from bench.running.progress import PlainReporter
+from bench.running.progress import Reporter
+from bench.running.worker_process import WorkerExit
 from generator.data.digits import digits
 from generator.data.load import load
 from generator.languages.language import load_language
@@ -97,12 +97,10 @@ def returns() -> Iterator[list[tuple[Stop, Any]]]:
         threading.setprofile(None)
 
 
-class InThisProcess:
-    """An executor that measures here, where the profiler can see it. Messages are encoded as between processes."""
-
-    def run(self, request: Request, **_: Any) -> WorkerExit:
-        received = msgspec.json.decode(msgspec.json.encode(request), type=Preflight | Job)
-        return WorkerExit(1.0, worker._answer(received, lambda _: None))
+def in_this_process(request: Request, **_: Any) -> WorkerExit:
+    """Measure here, where the profiler can see it. Messages are encoded as between processes."""
+    received = msgspec.json.decode(msgspec.json.encode(request), type=Preflight | Job)
+    return WorkerExit(1.0, worker._answer(received, lambda _: None))
 
 
 class Silent:
@@ -116,7 +114,7 @@ def measure(folder: Path) -> Record:
     """One process of one cell, as `python -m bench run` measures it. Returns what the file holds."""
     profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",), processes=1, sampling=SHORT)
     plan = make_plan(profile, [Recipe(model="ViT", task="image-classification", shrunken=True)], "cpu")
-    executor, reporter = InThisProcess(), cast(PlainReporter, Silent())
+    executor, reporter = in_this_process, cast(Reporter, Silent())
     machine = preflight(executor, "cpu", (), profile)
     assert isinstance(machine, Machine)
     run_file = resume.find_run(plan, machine, folder, is_ordinary=False)

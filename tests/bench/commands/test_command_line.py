@@ -11,8 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from test_executors import STUB
 from test_record import BEIT, VIT
+from test_worker_process import run_stub
 
 from bench.commands import command_line, doctor
 from bench.commands.selection import profile_of, recipes_of, seconds_of
@@ -21,7 +21,7 @@ from bench.measuring.variants import VARIANTS
 from bench.plans.plan import PlannedCell, make_plan
 from bench.plans.profiles import PRECISIONS
 from bench.records.run_file import append, encode, read
-from bench.running import executors, sweep
+from bench.running import sweep, worker_process
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -42,7 +42,7 @@ def options_of(*arguments: str) -> SimpleNamespace:
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run sweeps with workers that need no torch."""
-    monkeypatch.setattr(executors, "LocalProcesses", lambda: STUB)
+    monkeypatch.setattr(worker_process, "run_worker", run_stub)
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
     monkeypatch.setattr(doctor, "complaints", lambda _: [Complaint("battery", "there is no plug", "plug it in")])
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 import torch
-from test_executors import job as plain_job
+from test_worker_process import job as plain_job
 
 from bench.measuring import diagnostics
 from bench.measuring.accuracy import (

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 import torch
-from test_executors import job as plain_job
+from test_worker_process import job as plain_job
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench.measuring import trial

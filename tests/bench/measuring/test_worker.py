@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 import torch
-from test_executors import NO_VECTORS, job as plain_job
+from test_worker_process import NO_VECTORS, job as plain_job
 
 from bench.measuring import roofline, trial
 from bench.measuring.build import Loaded, load
@@ -22,7 +22,7 @@ from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Re
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Measurement, Peaks, Samples, Status, Telemetry
 from bench.running import preflight
-from bench.running.executors import LocalProcesses, WorkerExit
+from bench.running.worker_process import WorkerExit, run_worker
 from bench.statistics.cells import speedup
 
 SHORT = Sampling(max_s=0.1, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1, compares_layouts=False)
@@ -35,7 +35,7 @@ def job(model: str = "ResNet", sampling: Sampling = SHORT) -> Job:
 
 def run(request: Request, cache: Path, on_phase: Callable[[Phase], None] = lambda _: None) -> WorkerExit:
     variables = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "HF_HUB_OFFLINE": "1", **NO_VECTORS}
-    return LocalProcesses().run(request, variables=variables, timeout_s=200.0, on_phase=on_phase)
+    return run_worker(request, variables=variables, timeout_s=200.0, on_phase=on_phase)
 
 
 def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureRequest) -> None:
@@ -152,7 +152,7 @@ def test_a_preflight_names_the_machine_and_nothing_private(tmp_path: Path) -> No
 
 def test_memory_is_kept_unless_the_profile_or_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     def settings(profile: str) -> dict[str, str]:
-        found = preflight.preflight(LocalProcesses(), "cpu", (), PROFILES[profile]).environment.settings
+        found = preflight.preflight(run_worker, "cpu", (), PROFILES[profile]).environment.settings
         return {name: value for name, value in found.items() if name in KEEP_MEMORY}
 
     for name in KEEP_MEMORY:

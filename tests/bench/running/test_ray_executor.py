@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 from conftest import ROOT, THOROUGH
-from test_executors import NO_VECTORS, wait_until
+from test_worker_process import NO_VECTORS, wait_until
 
 from bench.commands import command_line
 from bench.exchange.check import check

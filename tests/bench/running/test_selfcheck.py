@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from test_executors import NO_VECTORS
+from test_worker_process import NO_VECTORS
 
 from bench.commands import command_line
 from bench.exchange import check as exchange
@@ -19,7 +19,7 @@ from bench.records import selfcheck as documents
 from bench.records.record import Compilation, Environment, Graphs, Measurement, Samples, Status
 from bench.records.selfcheck import SCHEMA, Check, Selfcheck
 from bench.running import selfcheck as running
-from bench.running.executors import LocalProcesses, WorkerExit
+from bench.running.worker_process import WorkerExit, run_worker
 
 RECIPE = Recipe(model="ViT", task="image-classification", shrunken=True)
 
@@ -45,7 +45,7 @@ def test_on_this_cpu_every_check_that_a_cpu_allows_is_made(tmp_path: Path, monke
         monkeypatch.setenv(variable, value)
     sampling = msgspec.structs.replace(QUICK.sampling, max_s=0.3, min_s=0.1, warmup_s=0.1, warmup_cap_s=0.2)
     profile = msgspec.structs.replace(QUICK, sampling=sampling)
-    found = running.check(LocalProcesses(), "cpu", RECIPE, print, profile)
+    found = running.check(run_worker, "cpu", RECIPE, print, profile)
     checks = {(each.name, each.variant): each for each in found.checks}
     assert checks.keys() == {
         *(("eager_against_eager", None), ("timer", "eager"), ("timer", "compiled")),
@@ -66,7 +66,7 @@ class Stub:
     def __init__(self, *, twin_ms: float = 10.0, warm_s: float = 1.0, replays: int = 1) -> None:
         self.twin_ms, self.warm_s, self.replays = twin_ms, warm_s, replays
 
-    def run(self, request: Any, **_: Any) -> WorkerExit:
+    def __call__(self, request: Any, **_: Any) -> WorkerExit:
         return WorkerExit(1.0, answer=self.answer(request), returncode=0)
 
     def answer(self, request: Any) -> Machine | CellOutcome | SelfChecked:

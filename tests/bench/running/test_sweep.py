@@ -20,7 +20,7 @@ from conftest import THOROUGH
 from hypothesis import HealthCheck, given, settings, strategies as st
 from rich.console import Console
 from stub_worker import ENVIRONMENT, measurement
-from test_executors import STUB, is_alive, wait_until
+from test_worker_process import is_alive, run_stub, wait_until
 
 from bench.commands.selection import seconds_of
 from bench.errors import AtlasError, Complaint
@@ -36,10 +36,10 @@ from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import SCHEMA, Measurement, Peaks, Record, Status
 from bench.records.run_file import read
 from bench.running import resume, step, sweep
-from bench.running.executors import Executor, WorkerExit
-from bench.running.progress import PlainReporter
-from bench.running.resume import earlier, find_run, owned
+from bench.running.progress import Reporter
+from bench.running.resume import find_run, owned
 from bench.running.sweep import flags, run
+from bench.running.worker_process import Executor, WorkerExit
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
 
@@ -93,19 +93,19 @@ def paced(seconds: dict[str, float]) -> DurationEstimates:
     return pace
 
 
-class Silent(PlainReporter):
+class Silent(Reporter):
     def __init__(self) -> None:
         super().__init__(Console(quiet=True))
 
 
 class Scripted:
-    """An executor without processes: each job ends in the next scripted way."""
+    """Takes the place of `run_worker`: each job ends in the next scripted way."""
 
     def __init__(self, *endings: WorkerExit) -> None:
         self.endings = list(endings)
         self.jobs: list[Job] = []
 
-    def run(self, request: Request, **_: Any) -> WorkerExit:
+    def __call__(self, request: Request, **_: Any) -> WorkerExit:
         assert isinstance(request, Job)
         self.jobs.append(request)
         return self.endings.pop(0)
@@ -143,7 +143,7 @@ def test_every_outcome_is_recorded_and_the_sweep_goes_on(tmp_path: Path, monkeyp
         "Resnet-101": (Status.CRASH, "its answer cannot be read"),
         "ViT": (Status.PASS, ""),
     }
-    records = sweep_with(STUB, plan(*ends), tmp_path / "out")
+    records = sweep_with(run_stub, plan(*ends), tmp_path / "out")
     os.kill(int(child.read_text()), signal.SIGKILL)
     assert [(each.cell.model, each.status) for each in records] == [(name, end[0]) for name, end in ends.items()]
     for each in records:
@@ -185,7 +185,7 @@ def test_a_variant_that_cannot_run_beside_eager_is_built_once_and_measured_in_a_
     monkeypatch.setattr(step, "VARIANTS", {apart.name: apart})
     log = tmp_path / "roles"
     monkeypatch.setenv("STUB_ROLES", str(log))
-    records = sweep_with(STUB, plan("ViT", processes=2), tmp_path / "out")
+    records = sweep_with(run_stub, plan("ViT", processes=2), tmp_path / "out")
     assert log.read_text().split() == ["build", "eager", "variant", "eager", "variant"]
     for each in records:
         found = each.measurement
@@ -205,7 +205,7 @@ def test_a_worker_that_hangs_is_a_time_out(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("STUB_CHILD", str(tmp_path / "child"))
     made = plan("DETR", "ViT")
     made = msgspec.structs.replace(made, profile=msgspec.structs.replace(made.profile, timeout_s=4.0))
-    records = sweep_with(STUB, made, tmp_path / "out")
+    records = sweep_with(run_stub, made, tmp_path / "out")
     assert [each.status for each in records] == [Status.TIMEOUT, Status.PASS]
     assert records[0].reason == "no answer within 4 s"
 
@@ -216,27 +216,22 @@ def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) 
     assert records[0].status is Status.TIMEOUT
     killed = WorkerExit(seconds=1.0, returncode=-signal.SIGKILL, out_of_memory=True)
     assert sweep_with(Scripted(killed), plan("ViT"), tmp_path / "c")[0].status is Status.OOM
-    stopped, told = WorkerExit(seconds=15.0, timed_out=True), Told()
-    made, pace = plan("ViT"), DurationEstimates(plan().profile)
-    pace.learn(msgspec.structs.replace(record(made.planned[0]), seconds=9.0), is_first=True)
+    stopped, told, made = WorkerExit(seconds=15.0, timed_out=True), Told(), plan("ViT")
     found = find_run(made, MACHINE, tmp_path / "b", is_ordinary=True)
-    deadline = time.monotonic() + 10
+    deadline, pace = time.monotonic() + 10, paced({"ViT": 9.0})
     assert run(made, MACHINE, found, Scripted(stopped), told, pace=pace, deadline=deadline, grace_s=5.0) == []
     assert "ViT had not finished after 15 s" in told.complaints[0].what
-    assert pace.of(made.planned[0].cell, is_first=True) == 20.0, "twice as long, but never longer than its time limit"
-    (kept,) = earlier(MACHINE, [sweep.stopped_runs()])
-    assert (kept.status, kept.seconds) == (Status.TIMEOUT, 15.0)
     assert list((tmp_path / "b").glob("*")) == []  # no empty file stays behind
 
 
 class Timed:
-    """An executor with a clock of its own: each process takes the seconds that its cell is given."""
+    """Takes the place of `run_worker`, with a clock of its own: a process takes the seconds that its cell is given."""
 
     def __init__(self, seconds: Callable[[Job], float]) -> None:
         self.now, self.seconds = 0.0, seconds
         self.answers = 0
 
-    def run(self, request: Request, *, timeout_s: float, **_: Any) -> WorkerExit:
+    def __call__(self, request: Request, *, timeout_s: float, **_: Any) -> WorkerExit:
         assert isinstance(request, Job)
         seconds = self.seconds(request)
         self.now += min(seconds, timeout_s)
@@ -284,8 +279,7 @@ def test_a_budget_is_kept_however_wrong_the_estimates_are(
         start = executor.now
         executor.now += each_s
         found = find_run(made, MACHINE, folder / "out", is_ordinary=True)
-        stopped = earlier(MACHINE, [folder / "cache" / "stopped"])
-        pace = DurationEstimates.from_records(made.profile, [*known, *stopped, *found.records])
+        pace = DurationEstimates.from_records(made.profile, [*known, *found.records])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sweep, "CACHE", folder / "cache")
             records = run(
@@ -391,10 +385,10 @@ PARENT = """
 import sys
 from pathlib import Path
 from bench.commands import command_line
-from bench.running import executors, sweep
+from functools import partial
+from bench.running import sweep, worker_process
 from bench.commands import doctor
-stub = executors.LocalProcesses((sys.executable, sys.argv[1]))
-executors.LocalProcesses = lambda: stub
+worker_process.run_worker = partial(worker_process.run_worker, command=(sys.executable, sys.argv[1]))
 doctor.complaints = lambda _: []
 sweep.CACHE = Path(sys.argv[2]) / "cache"
 models = ["ViT", "BeiT", "ResNet", "MobileNet"]
@@ -438,7 +432,7 @@ def test_a_parent_killed_at_random_moments_loses_nothing_and_doubles_nothing(tmp
 @pytest.mark.parametrize(("model", "name"), [("Segformer", "SIGSEGV"), ("Maskformer", "SIGKILL")])
 def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(tmp_path: Path, model: str, name: str) -> None:
     made = plan("ViT", model, "BeiT", processes=2)
-    records = sweep_with(STUB, made, tmp_path)
+    records = sweep_with(run_stub, made, tmp_path)
     assert [(each.cell.model, each.process, each.status) for each in records] == [
         ("ViT", 0, Status.PASS),
         (model, 0, Status.CRASH),
@@ -449,7 +443,7 @@ def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(tmp_path: Path, mode
     assert records[1].reason == f"the process was ended by {name}"
     (path,) = tmp_path.glob("*.jsonl")
     assert list(read(path)) == records
-    assert sweep_with(STUB, made, tmp_path) == records  # nothing is left to do
+    assert sweep_with(run_stub, made, tmp_path) == records  # nothing is left to do
 
 
 KILLER = """
@@ -470,7 +464,7 @@ def test_an_interrupt_stops_the_worker_and_keeps_what_is_done(
     monkeypatch.setenv("STUB_CHILD", str(child))
     killer = [sys.executable, "-c", KILLER, str(child), str(os.getpid()), str(int(number))]
     with subprocess.Popen(killer), pytest.raises(KeyboardInterrupt):
-        sweep_with(STUB, made, tmp_path / "out")
+        sweep_with(run_stub, made, tmp_path / "out")
     (path,) = (tmp_path / "out").glob("*.jsonl")
     assert [each.cell.model for each in read(path)] == ["ViT"]
     wait_until(lambda: not is_alive(int(child.read_text())))

@@ -18,7 +18,7 @@ from rich.console import Console
 from test_sweep import plan
 
 from bench.plans.plan import pending
-from bench.running.progress import PlainReporter
+from bench.running.progress import Reporter
 from generator.languages.language import load_language
 from generator.live import strip as module
 from generator.live.strip import LiveRun, Progress, Stage, Strip, progress_of
@@ -69,7 +69,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
 
 def test_a_line_of_a_real_run_is_understood() -> None:
     out = io.StringIO()
-    reporter = PlainReporter(Console(file=out, soft_wrap=True, highlight=False, markup=False))
+    reporter = Reporter(Console(file=out, soft_wrap=True, highlight=False, markup=False))
     for left_s, minutes in ((40.0, 1), (130.0, 2), (7500.0, 125)):
         out.truncate(0)
         reporter.begin(pending(plan("ViT"), [])[0], 1, 2, left_s)
