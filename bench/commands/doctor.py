@@ -29,11 +29,10 @@ def complaints(device: str | None = None) -> list[Complaint]:
     """Return what would distort a measurement on this device now. Raises `AtlasError` where a package is missing."""
     try:
         from bench.measuring.doctor import examine, look
-        from bench.running.sweep import CACHE
     except ModuleNotFoundError as error:
         remedy = "install the measuring dependencies: python -m bench install"
         raise AtlasError(f"{error.name} is not installed", remedy=remedy) from None
-    return examine(look(CACHE, device))
+    return examine(look(device))
 
 
 @click.command("selfcheck")

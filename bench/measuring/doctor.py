@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import sys
 import sysconfig
 import time
@@ -28,8 +27,6 @@ from bench.measuring import interference
 BUSY_SHARE = 0.1  # of the cores, used by others: shared caches and clocks affect latency before cores run out
 STOLEN_SHARE = 0.02  # of the CPU time, given to others by the host of a virtual machine
 HOST_CORES = 2  # free ones that suffice for an accelerator: for the thread that launches kernels, and the driver
-FREE_MEMORY_GB = 4.0  # suffices for the largest model of the table on a CPU, eager and compiled
-FREE_DISK_GB = 5.0  # kernels of a model take tens of megabytes, those of a full run gigabytes
 LOOK_S = 1.0  # the load average covers minutes, and includes programs that have ended
 
 DEBUG_VARIABLES = ("CUDA_LAUNCH_BLOCKING", "PYTORCH_NO_CUDA_MEMORY_CACHING")
@@ -70,8 +67,6 @@ class MachineState:
     busy_cores: float = 0.0  # used by others on average during the look
     stolen_share: float = 0.0
     governors: frozenset[str] = frozenset()
-    free_memory_gb: float = math.inf
-    free_disk_gb: float = math.inf  # for the compile cache
     missing: tuple[str, ...] = ()  # of `TOOLS`
     is_accelerated: bool = False  # the CPU only launches kernels
     debug_variables: tuple[str, ...] = ()  # of `DEBUG_VARIABLES`
@@ -102,12 +97,6 @@ def _processor(machine: MachineState) -> Iterator[Complaint]:
 
 
 def _others(machine: MachineState) -> Iterator[Complaint]:
-    if machine.free_memory_gb < FREE_MEMORY_GB:
-        what = f"only {machine.free_memory_gb:.1f} GB of memory are free"
-        yield Complaint("memory", what, "stop what uses the memory: the largest models take several GB")
-    if machine.free_disk_gb < FREE_DISK_GB:
-        what = f"only {machine.free_disk_gb:.1f} GB are free on the disk of the compile cache"
-        yield Complaint("disk", what, "free up space there")
     yield from map(_missing, machine.missing)
     if machine.is_accelerated and (names := " ".join(machine.debug_variables)):
         yield Complaint("variables", f"set for debugging, and slow on a GPU: {names}", f"unset {names}")
@@ -126,25 +115,22 @@ def _gpu(gpu: Gpu | None) -> Iterator[Complaint]:
         yield Complaint("gpu-power", what, f"{command}, unless you want to measure with this limit")
 
 
-def look(cache: Path, device: str | None = None, seconds: float = LOOK_S) -> MachineState:
+def look(device: str | None = None, seconds: float = LOOK_S) -> MachineState:
     """Read the state of this machine, watching its load for `seconds`.
 
-    `cache` is the compile cache, `device` the type of the measured device; without it, an NVIDIA GPU if there is one.
+    `device` is the type of the measured device; without it, an NVIDIA GPU if there is one.
     """
     gpu = None if device == "cpu" else attempt(_nvidia)
     before, stolen_s = interference.look(), _stolen_s()
     time.sleep(seconds)
     passed, busy_s, own_s = (now - then for now, then in zip(interference.look(), before, strict=True))
     governors = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
-    folder = next(path for path in (cache, *cache.parents) if path.exists())
     return MachineState(
         cores=cores() or 1,
         quota_cores=quota_cores(),
         busy_cores=(busy_s - own_s) / passed,
         stolen_share=(_stolen_s() - stolen_s) / (passed * (psutil.cpu_count() or 1)),
         governors=frozenset(name.strip() for path in governors if (name := attempt(path.read_text))),
-        free_memory_gb=psutil.virtual_memory().available / 1e9,
-        free_disk_gb=shutil.disk_usage(folder).free / 1e9,
         missing=tuple(_missing_tools(uses_triton=gpu is not None or device in ("cuda", "xpu"))),
         is_accelerated=gpu is not None if device is None else device != "cpu",
         debug_variables=tuple(name for name in DEBUG_VARIABLES if os.environ.get(name, "0") != "0"),

@@ -91,7 +91,6 @@ container was built."""
 
 def _settings(device: torch.device) -> dict[str, str]:
     settings = {
-        "float32_matmul_precision": torch.get_float32_matmul_precision(),
         "interop_threads": str(torch.get_num_interop_threads()),
         **{
             name: one_line(os.environ[name])
@@ -106,7 +105,6 @@ def _settings(device: torch.device) -> dict[str, str]:
         settings["cpu_capability"] = torch.backends.cpu.get_cpu_capability()
         settings["libc"] = " ".join(platform.libc_ver()).strip() or "unknown"
     if device.type == "cuda":
-        settings["cuda_matmul_allow_tf32"] = str(torch.backends.cuda.matmul.allow_tf32)
         settings["cudnn_allow_tf32"] = str(torch.backends.cudnn.allow_tf32)
         settings["cudnn_benchmark"] = str(torch.backends.cudnn.benchmark)
         settings["cudnn"] = str(torch.backends.cudnn.version())  # type: ignore[no-untyped-call]

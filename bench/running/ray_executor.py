@@ -146,6 +146,6 @@ def _measure(step: Step, profile: Profile, run: str, device: str) -> tuple[Machi
     caches = Path(tempfile.gettempdir(), f"compile-atlas-{os.getuid()}", place, run)
     for other in {*caches.parent.glob("*")} - {caches}:  # of earlier runs, since nothing else uses this device
         shutil.rmtree(other, ignore_errors=True)
-    complaints = examine(look(caches, device))
+    complaints = examine(look(device))
     ended = measure(step, profile, caches, run_worker, timeout_s=profile.timeout_s, on_phase=lambda _: None)
     return machine, complaints, ended

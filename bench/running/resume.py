@@ -23,7 +23,7 @@ from bench.errors import AtlasError, unwritable
 from bench.machine import compiler
 from bench.plans.messages import Machine
 from bench.plans.plan import Plan, pending
-from bench.records.record import Cell, Environment, Record, Status, gave_nothing
+from bench.records.record import Environment, Record, Status, gave_nothing
 from bench.records.run_file import append, decode, encode, file_slug, read
 
 ROOM = "free up disk space, or choose a different folder with --out; then run the same command to continue"
@@ -109,21 +109,8 @@ def is_same_kind(records: Sequence[Record], plan: Plan, environment: Environment
 
 
 def kind(environment: Environment) -> Environment:
-    """Return what machines must share to measure into one run: everything but the commit, the exact memory size, and
-    what the cell decides."""
-    settings = {name: value for name, value in environment.settings.items() if name not in _set_for(tf32=False)}
-    return msgspec.structs.replace(environment, commit=None, memory_gb=None, settings=settings)
-
-
-def environment_of(cell: Cell, environment: Environment) -> Environment:
-    """Return the environment of a machine with the settings of a worker that measures the cell there."""
-    chosen = _set_for(tf32=cell.tf32) if cell.device == "cuda" else {}
-    return msgspec.structs.replace(environment, settings=environment.settings | chosen)
-
-
-def _set_for(*, tf32: bool) -> dict[str, str]:
-    """Return the settings that `bench.measuring.variants.set_precision` changes."""
-    return {"cuda_matmul_allow_tf32": str(tf32), "float32_matmul_precision": "high" if tf32 else "highest"}
+    """Return what machines must share to measure into one run: everything but the commit and the exact memory size."""
+    return msgspec.structs.replace(environment, commit=None, memory_gb=None)
 
 
 def slug(name: str) -> str:

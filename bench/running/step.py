@@ -29,7 +29,6 @@ from bench.plans.profiles import Profile
 from bench.records.record import COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.scrub import one_line
 from bench.running.preflight import variables_of
-from bench.running.resume import environment_of
 from bench.running.worker_process import Executor, WorkerExit, caches_below
 
 Role = Literal["both", "eager", "variant", "build"]
@@ -129,7 +128,7 @@ def record_of(step: Step, ended: WorkerExit, environment: Environment, **names: 
         process=step.process,
         status=finding.status,
         cell=msgspec.structs.replace(cell, input_size=finding.input_size or cell.input_size),
-        environment=environment_of(cell, environment),
+        environment=environment,
         measured_at=datetime.now(UTC).replace(microsecond=0),
         reason=finding.reason and one_line(finding.reason),
         measurement=finding.measurement,

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -22,8 +21,6 @@ HEALTHY = MachineState(
     quota_cores=8.0,
     busy_cores=0.1,
     governors=frozenset({"performance"}),
-    free_memory_gb=30.0,
-    free_disk_gb=100.0,
     gpu=Gpu("H100", power_limits_w=(700.0, 700.0)),
 )
 GPU = HEALTHY.gpu or Gpu("")
@@ -44,8 +41,6 @@ def test_a_healthy_machine_has_no_complaint() -> None:
         (replace(HEALTHY, quota_cores=1.5), "quota"),
         (replace(HEALTHY, stolen_share=0.1), "steal"),
         (replace(HEALTHY, governors=frozenset({"performance", "powersave"})), "governor"),
-        (replace(HEALTHY, free_memory_gb=1.0), "memory"),
-        (replace(HEALTHY, free_disk_gb=0.5), "disk"),
         *((replace(HEALTHY, missing=(tool,)), "compiler") for tool in doctor.TOOLS),
         (replace(HEALTHY, is_accelerated=True, debug_variables=("CUDA_LAUNCH_BLOCKING",)), "variables"),
         (replace(HEALTHY, gpu=replace(GPU, processes=2)), "gpu-processes"),
@@ -82,7 +77,7 @@ def test_only_a_tenth_of_the_cores_is_a_load(busy: float, cores: int) -> None:
     assert ("load" in checks(MachineState(cores=cores, busy_cores=busy))) == (busy > cores / 10)
 
 
-def test_a_core_counts_as_busy_where_this_process_may_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_core_counts_as_busy_where_this_process_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two cores, others use the second one all the time."""
     start = time.monotonic()
 
@@ -94,7 +89,7 @@ def test_a_core_counts_as_busy_where_this_process_may_run(tmp_path: Path, monkey
     busy = {}
     for allowed in ({0}, {1}):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, allowed=allowed: allowed)
-        machine = look(tmp_path / "not" / "made" / "yet", "cpu", seconds=0.2)
+        machine = look("cpu", seconds=0.2)
         assert machine.cores == 1
         busy[min(allowed)] = machine.busy_cores
     assert busy == pytest.approx({0: 0.0, 1: 1.0}, abs=0.2)
@@ -107,7 +102,7 @@ class CpuTimes(NamedTuple):
 
 @pytest.mark.parametrize(("visible", "name"), [(None, "NVIDIA T1000"), ("1,0", "NVIDIA L4"), ("GPU-0-1", "NVIDIA L4")])
 def test_the_gpu_is_the_first_that_cuda_may_use(
-    visible: str | None, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    visible: str | None, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nvml = Nvml()
     nvml.pids |= {1}
@@ -116,12 +111,12 @@ def test_the_gpu_is_the_first_that_cuda_may_use(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    found = look(tmp_path, seconds=0.01)
+    found = look(seconds=0.01)
     assert found.is_accelerated
     assert found.gpu == Gpu(
         name, (visible or "0").partition(",")[0], 1, frozenset({"software thermal slowdown"}), (250.0, 300.0)
     )
-    assert look(tmp_path, "cpu", seconds=0.01).gpu is None
+    assert look("cpu", seconds=0.01).gpu is None
 
 
 def test_the_command_prints_its_complaints() -> None:

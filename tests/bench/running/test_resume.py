@@ -13,10 +13,9 @@ from test_sweep import MACHINE, plan, record
 from bench.errors import AtlasError
 from bench.plans.messages import Machine
 from bench.plans.plan import make_plan, pending
-from bench.plans.profiles import PRECISIONS
 from bench.records.record import Environment
-from bench.records.run_file import append, read
-from bench.running.resume import RunFile, environment_of, find_run, is_same_kind, slug, write
+from bench.records.run_file import append
+from bench.running.resume import RunFile, find_run, slug, write
 
 
 def test_a_run_is_named_after_day_machine_torch_and_profile(tmp_path: Path) -> None:
@@ -55,25 +54,6 @@ def test_an_unfinished_run_of_any_day_is_resumed_a_finished_one_only_of_today(tm
     assert found("2026-03-04").name.startswith("2026-03-04")
     assert found("2026-03-04", reopen=True).path == first.path
     assert found("2026-01-02", fresh=True).name == f"{first.name}_2"
-
-
-def test_a_run_with_cells_in_tf32_goes_on_on_the_same_machine(tmp_path: Path) -> None:
-    """A worker sets TF32 as its cell says, whatever the process had that described the machine."""
-    off = {"cuda_matmul_allow_tf32": "False", "float32_matmul_precision": "highest", "cudnn_allow_tf32": "True"}
-    environment = msgspec.structs.replace(ENVIRONMENT, settings=off)
-    (planned,) = plan("ViT").planned
-    cells = [msgspec.structs.replace(planned.cell, **PRECISIONS[each], device="cuda") for each in ("TF32", "float32")]
-    fast, plain = (environment_of(cell, environment) for cell in cells)
-    on = {"cuda_matmul_allow_tf32": "True", "float32_matmul_precision": "high", "cudnn_allow_tf32": "True"}
-    assert (fast.settings, plain.settings) == (on, off)
-    assert environment_of(cells[1], fast) == environment, "as TORCH_ALLOW_TF32_CUBLAS_OVERRIDE describes the machine"
-    assert environment_of(planned.cell, environment) == environment, "a CPU has no such setting"
-
-    made = plan("ViT", "BeiT")
-    first = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    append(first.path, [msgspec.structs.replace(record(made.planned[0], of_plan=made), environment=fast)])
-    machine = Machine(device="cuda", environment=environment)
-    assert is_same_kind(list(read(first.path)), made, machine.environment)
 
 
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:

@@ -396,7 +396,7 @@ def test_rounds_that_contradict_the_latencies_are_doubted(tmp_path: Path) -> Non
     assert row["verdict"] == "doubtful"
 
 
-@pytest.mark.parametrize(("flag", "verdict"), [("doctor-load", "doubtful"), ("doctor-disk", "faster")])
+@pytest.mark.parametrize(("flag", "verdict"), [("doctor-load", "doubtful"), ("doctor-governor", "faster")])
 def test_a_row_is_doubted_where_the_machine_was_disturbed(tmp_path: Path, flag: str, verdict: str) -> None:
     results = loaded(tmp_path, msgspec.structs.replace(measured(), flags=(flag,)))
     assert [row["verdict"] for row in results.by_label] == [verdict]
