@@ -626,12 +626,6 @@ class Atlas(_Known):
     def _row_of(self, label: int) -> Row:
         return Row(self, self.results.by_label[label])
 
-    @cached_property
-    def has_measured_gpu(self) -> bool:
-        """Whether this project compared anything on another device than a CPU."""
-        compared = tables.trusted(self.cells)
-        return bool(((compared["origin"] == "measured") & (compared["device_type"] != "cpu")).any())
-
     @property
     def estimates(self) -> Estimates:
         """The speedups of models that nobody has compared on a device, and how far off they are."""
