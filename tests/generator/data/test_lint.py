@@ -100,10 +100,17 @@ def test_a_jump_between_versions(tmp_path: Path) -> None:
     assert finding.figures["other_ms"] == pytest.approx(100, rel=0.02)
 
 
-def test_a_speedup_that_is_too_good(tmp_path: Path) -> None:
-    (finding,) = lint(load(write(tmp_path, [measured(figures=measurement(100.0, 10.0))])).newest)
-    assert finding.kind == "implausible"
-    assert finding.figures["speedup"] == pytest.approx(10, rel=0.02)
+@pytest.mark.parametrize(("device_ms", "doubted"), [(None, True), (90.0, True), (40.0, False)])
+def test_a_speedup_that_is_too_good_unless_eager_left_the_device_idle(
+    tmp_path: Path, device_ms: float | None, doubted: bool
+) -> None:
+    figures = measurement(100.0, 10.0)
+    if device_ms:
+        eager = msgspec.structs.replace(figures.eager, device_ms=(device_ms,))
+        figures = msgspec.structs.replace(figures, eager=eager)
+    found = lint(load(write(tmp_path, [measured(figures=figures)])).newest)
+    assert [each.kind for each in found] == ["implausible"] * doubted
+    assert not doubted or found[0].figures["speedup"] == pytest.approx(10, rel=0.02)
 
 
 @pytest.mark.parametrize(
