@@ -32,11 +32,9 @@ def compare_command(before: str, after: str, variant: VariantName, threshold: fl
     A and B are run files, folders of run files, or names of runs. Paths may be relative to bench/results. The status is
     1 if a benchmark case that is in both is slower by more than the threshold or has begun to fail, else 0.
     """
-    from rich.console import Console
-
-    from bench.commands.comparison_report import print_report
+    from bench.commands.comparison_report import report
     from bench.statistics.compare import compare, read_side
 
     comparison = compare(read_side(before), read_side(after), variant)
-    print_report(comparison, threshold, Console(highlight=False, markup=False))
+    click.echo("\n".join(report(comparison, threshold)))
     sys.exit(REGRESSED if len(comparison.regressions(threshold)) else OK)

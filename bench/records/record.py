@@ -149,6 +149,13 @@ class Cell(_Value, frozen=True):
         return "TF32" if self.tf32 else f"autocast {self.dtype}" if self.autocast else self.dtype
 
     @property
+    def title(self) -> str:
+        """The model and the coordinates that differ from their defaults: "ViT, batch 4, autocast float16"."""
+        usual = {"batch_size": 1, "variant": "compile:default", "precision": "float32"}
+        words = {"batch_size": f"batch {self.batch_size}", "variant": self.variant, "precision": self.precision}
+        return ", ".join([self.model, *(words[name] for name, value in usual.items() if getattr(self, name) != value)])
+
+    @property
     def compile_mode(self) -> str:
         """The variant without how it treats sizes: "default", "reduce-overhead:regions", "eager:channels_last"."""
         parts = self.variant.removeprefix("compile:").split(":")

@@ -18,7 +18,7 @@ from bench.errors import Complaint, counted
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Phase
 from bench.plans.plan import Step, duration_s, fitting, quickest_s
-from bench.records.record import Cell, Record
+from bench.records.record import Record
 from bench.statistics.cells import Cells
 from bench.statistics.digits import LATENCY, rounded, rounded_ends
 from bench.statistics.intervals import Estimate
@@ -43,7 +43,7 @@ class Reporter:
 
     def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
         """Tell that a process starts; `left` and `left_s` include it."""
-        text = f"[{done + 1}/{done + left}] {describe(step.planned.cell)}, process {step.process + 1} … "
+        text = f"[{done + 1}/{done + left}] {step.planned.cell.title}, process {step.process + 1} … "
         self.console.print(text + f"about {duration(left_s)} left")
 
     def phase(self, phase: Phase) -> None:
@@ -57,13 +57,6 @@ class Reporter:
     def end(self, record: Record, seconds: float) -> None:
         """Tell that a process has ended, and that its record is on disk."""
         self.console.print(f"    {outcome(record)} ({seconds:.0f} s)")
-
-
-def describe(cell: Cell) -> str:
-    """Return a cell in a few words: its model and the coordinates that differ from their defaults."""
-    usual = {"batch_size": 1, "variant": "compile:default", "precision": "float32"}
-    words = {"batch_size": f"batch {cell.batch_size}", "variant": cell.variant, "precision": cell.precision}
-    return ", ".join([cell.model, *(words[name] for name, value in usual.items() if getattr(cell, name) != value)])
 
 
 def outcome(record: Record) -> str:
@@ -97,8 +90,8 @@ def estimates_table(steps: Sequence[Step], pace: DurationEstimates, left_s: floa
         own = [step for step in steps if step.planned.cell == cell]
         count = [str(sum(step.planned.cell == cell for step in in_time))] if left_s is not None else []
         about = duration(duration_s(own, pace))
-        rows.append((describe(cell), str(len(own)), about, *count, own[0].planned.command))
-    return _aligned(["case"], ["processes", "about", *(["in time"] if left_s is not None else [])], "command", rows)
+        rows.append((cell.title, str(len(own)), about, *count, own[0].planned.command))
+    return aligned(["case"], ["processes", "about", *(["in time"] if left_s is not None else [])], "command", rows)
 
 
 def time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int) -> str:
@@ -119,8 +112,8 @@ def results_table(records: Sequence[Record]) -> str:
     cells = dict.fromkeys(record.cell for record in records)
     groups = [[record for record in records if record.cell == cell] for cell in cells]
     ends = [", ".join(dict.fromkeys(str(record.status) for record in group)) for group in groups]
-    rows = [(describe(cell), *figures, end) for cell, figures, end in zip(cells, _figures(groups), ends, strict=True)]
-    return _aligned(["case"], _FIGURES, "outcome", rows)
+    rows = [(cell.title, *figures, end) for cell, figures, end in zip(cells, _figures(groups), ends, strict=True)]
+    return aligned(["case"], _FIGURES, "outcome", rows)
 
 
 _FIGURES = ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "break-even", "processes")
@@ -158,7 +151,7 @@ def _known(value: float, text: str) -> str:
     return "–" if math.isnan(value) else text
 
 
-def _aligned(left: Sequence[str], right: Sequence[str], last: str, rows: Sequence[Sequence[str]]) -> str:
+def aligned(left: Sequence[str], right: Sequence[str], last: str, rows: Sequence[Sequence[str]]) -> str:
     """Return lines of aligned columns, however wide: `left` ones flush left, `right` ones flush right, and the last."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in (*left, *right, last):

@@ -32,7 +32,7 @@ from bench.plans.profiles import Profile
 from bench.records.record import Cell, Record
 from bench.records.scrub import one_line
 from bench.running.preflight import preflight
-from bench.running.progress import Reporter, describe
+from bench.running.progress import Reporter
 from bench.running.resume import RunFile, kind
 from bench.running.step import measure, skipped
 from bench.running.sweep import writing
@@ -99,7 +99,7 @@ class RayCluster:
                 steps = pending(plan, writer.records, forgotten=forgotten)
                 taken = left_out | {step.planned.cell for step in running.values()}
                 for step in (each for each in first_of_each_cell(steps) if each.planned.cell not in taken):
-                    task = self._measure.options(name=f"{describe(step.planned.cell)}, process {step.process + 1}")
+                    task = self._measure.options(name=f"{step.planned.cell.title}, process {step.process + 1}")
                     running[task.remote(step, plan.profile, run_file.name, self._device)] = step
                 left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
                 ready, _ = self._ray.wait([*running], timeout=left_s) if running else ([], [])
@@ -114,7 +114,7 @@ class RayCluster:
                     fault = one_line(getattr(error, "cause", None) or type(error).__name__)
                 if fault:
                     left_out.add(step.planned.cell)
-                    what = f"{describe(step.planned.cell)} was not measured: {fault}"
+                    what = f"{step.planned.cell.title} was not measured: {fault}"
                     reporter.warn(Complaint("ray", what, "run the same command again for what is left"))
                     continue
                 seconds.append(ended.seconds)

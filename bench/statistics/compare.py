@@ -9,11 +9,11 @@ as on the pages: the newest run of a cell counts, and the cell has its worst sta
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,23 +28,20 @@ from bench.statistics.intervals import UNKNOWN, Estimate, Means, difference
 from bench.statistics.processes import Processes, VariantName
 from bench.statistics.verdicts import verdicts
 
-CONDITIONS = ("cpu", "threads")
-"""Fields of `Environment` that move a latency although the software is the same, as settings do. Where the CPU is the
-device, another one is another device."""
-
 VERSIONS = ("torch", "transformers", "accelerator", "driver", "python", "platform", "commit")
-"""Fields whose effect is what a comparison is usually made for."""
+"""Fields of `Environment` whose effect is what a comparison is usually made for."""
+
+CONDITIONS = ("cpu", "threads")
+"""Fields that move a latency although the software is the same, as settings do."""
+
+SIDES = ("before", "after")
 
 _FAILURES = frozenset(Status) - {*COMPARABLE, Status.THROTTLED, Status.SKIPPED}
-
-
-# ── Two sides ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Device(NamedTuple):
     """What a latency depends on above all; of a CPU, also its cores, chip and instruction sets."""
 
-    type: str
     name: str
     cores: int | None = None
     cpu: str | None = None
@@ -53,11 +50,8 @@ class Device(NamedTuple):
     @classmethod
     def of(cls, record: Record) -> Device:
         """Return the device of a record."""
-        on, kind = record.environment, record.cell.device
-        return cls(kind, on.device_name, *((on.cores, on.cpu, on.instruction_sets) if kind == "cpu" else ()))
-
-
-Key = tuple[Cell, Device]
+        on = record.environment
+        return cls(on.device_name, *((on.cores, on.cpu, on.instruction_sets) if record.cell.device == "cpu" else ()))
 
 
 @dataclass(frozen=True)
@@ -65,19 +59,7 @@ class Side:
     """The newest records of each cell, one record per process."""
 
     name: str
-    cells: Mapping[Key, Sequence[Record]]
-    superseded: int = 0  # cells of which older runs are passed over
-
-    @property
-    def devices(self) -> list[str]:
-        """Distinct devices in words."""
-        devices = (device for _, device in self.cells)
-        return sorted({f"{each.name} ({each.cores} cores)" if each.cores else each.name for each in devices})
-
-    @property
-    def passed(self) -> int:
-        """Cells that passed in all processes."""
-        return sum(worst(group).status is Status.PASS for group in self.cells.values())
+    cells: Mapping[tuple[Cell, Device], Sequence[Record]]
 
 
 def read_side(name: str, results: Path = RESULTS) -> Side:
@@ -97,7 +79,7 @@ def read_side(name: str, results: Path = RESULTS) -> Side:
 
 def make_side(name: str, records: Iterable[Record]) -> Side:
     """Group records by cell and device, and keep those of the newest run, of a source the newest version of torch."""
-    found: defaultdict[Key, defaultdict[tuple[str, str], list[Record]]] = defaultdict(lambda: defaultdict(list))
+    found = defaultdict[tuple[Cell, Device], defaultdict[tuple[str, str], list[Record]]](lambda: defaultdict(list))
     for record in records:
         cell = record.cell if record.origin == "published" else record.cell.identity  # a source may have several sizes
         found[cell, Device.of(record)][record.run, record.environment.torch].append(record)
@@ -107,27 +89,7 @@ def make_side(name: str, records: Iterable[Record]) -> Side:
         measured_at = max(str(record.measured_at or "") for record in run)
         return measured_at, first.source.date if first.source else "", first.run, first.environment.torch
 
-    return Side(
-        name=name,
-        cells={key: max(runs.values(), key=age) for key, runs in found.items()},
-        superseded=sum(len(runs) > 1 for runs in found.values()),
-    )
-
-
-# ── Results ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-SIDES = ("before", "after")
-
-
-class Difference(NamedTuple):
-    """A setting or version that differs between the sides, and in how many of the cells that both have."""
-
-    name: str
-    before: str
-    after: str
-    cells: int
-    is_condition: bool  # it moves a latency by itself: the sides are not like for like
+    return Side(name, {key: max(runs.values(), key=age) for key, runs in found.items()})
 
 
 @dataclass(frozen=True)
@@ -135,17 +97,17 @@ class Comparison:
     """Two sides, cell by cell.
 
     `cells` has one row for each cell that both sides have: the `cell` and its `device_name`; of each side (`before_…`
-    and `after_…`) the `status`, its `reason`, the number of `processes`, and the latency `ms` with the ends of its
-    interval, `low_ms` and `high_ms`; the `change` B ÷ A − 1 (−0.05 is a latency that fell by 5%) with `change_low` and
-    `change_high`; the `verdict`; and whether it `fails_now`. `overall` is the geometric mean of the changes, `control`
-    that of the other variant.
+    and `after_…`) the `status`, its `reason`, the number of `processes`, and the latency in `ms`; the `change`
+    B ÷ A − 1 (−0.05 is a latency that fell by 5%) with `change_low` and `change_high`; the `verdict`; and whether it
+    `fails_now`. `differences` has the values of both sides by the name of what differs. `overall` is the geometric mean
+    of the changes, `control` that of the other variant.
     """
 
     variant: VariantName
     before: Side
     after: Side
     cells: pd.DataFrame
-    differences: Sequence[Difference]
+    differences: Mapping[str, tuple[str, str]]
     overall: Estimate
     control: Estimate
 
@@ -159,17 +121,20 @@ def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Com
     """Compare each cell that both sides have. Raises `AtlasError` where nothing can be compared."""
     shared = [key for key in before.cells if key in after.cells]
     if not shared:
-        raise _nothing_shared(before, after)
+        raise AtlasError(
+            f"no case is in both: {_first_case(before)} in A, {_first_case(after)} in B",
+            where=f"{before.name} and {after.name}",
+            remedy="measure the same cases again on the same chip and in the same gradient mode: each moves a latency",
+        )
     table = pd.DataFrame({"cell": [cell for cell, _ in shared], "device_name": [device.name for _, device in shared]})
     sides = {name: [side.cells[key] for key in shared] for name, side in zip(SIDES, (before, after), strict=True)}
     logs = []
     for name, groups in sides.items():
         ends, cells = [worst(group) for group in groups], _pooled(groups, variant)
-        ms, low_ms, high_ms = cells.latency("eager")
         table[f"{name}_status"] = [end.status for end in ends]
         table[f"{name}_reason"] = [end.reason or "" for end in ends]
         table[f"{name}_processes"] = (cells.at >= 0).sum(axis=1)
-        table[f"{name}_ms"], table[f"{name}_low_ms"], table[f"{name}_high_ms"] = ms, low_ms, high_ms
+        table[f"{name}_ms"] = cells.latency("eager")[0]
         logs.append(_logs(cells))
     comparable = (table["before_status"].isin(COMPARABLE) & table["after_status"].isin(COMPARABLE)).to_numpy()
     change, low, high = np.where(comparable, difference(logs[1], logs[0]), np.nan)
@@ -177,30 +142,25 @@ def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Com
     table["verdict"] = verdicts(np.exp(-high), np.exp(-low))
     table["fails_now"] = table["before_status"].isin(COMPARABLE) & table["after_status"].isin(_FAILURES)
     other: VariantName = "eager" if variant == "compiled" else "compiled"
+    one, two = (_surroundings([record for group in groups for record in group]) for groups in sides.values())
+    values = {name: (one.get(name, "unknown"), two.get(name, "unknown")) for name in {**one, **two}}
     return Comparison(
         variant=variant,
         before=before,
         after=after,
         cells=table,
-        differences=_differences(*sides.values()),
+        differences={name: pair for name, pair in values.items() if pair[0] != pair[1]},
         overall=_overall(logs, comparable),
         control=_overall([_logs(_pooled(groups, other)) for groups in sides.values()], comparable),
     )
 
 
-def _nothing_shared(before: Side, after: Side) -> AtlasError:
-    named = []
-    for side in (before, after):
-        (cell, device), *others = side.cells
-        more = f" and {len(others)} more" if others else ""
-        coordinates = f"batch size {cell.batch_size}, {cell.variant}, {cell.precision}, {cell.grad_mode or 'any mode'}"
-        chip = ", ".join(str(each) for each in (device.cores, device.cpu, *device.instruction_sets) if each)
-        named.append(f"{cell.model} ({coordinates}) on {device.name}{f' ({chip})' if chip else ''}{more}")
-    return AtlasError(
-        f"no case is in both: {named[0]} in A, {named[1]} in B",
-        where=f"{before.name} and {after.name}",
-        remedy="measure the same cases again on the same chip and in the same gradient mode: each moves a latency",
-    )
+def _first_case(side: Side) -> str:
+    (cell, device), *others = side.cells
+    more = f" and {len(others)} more" if others else ""
+    chip = ", ".join(str(each) for each in (device.cores, device.cpu, *device.instruction_sets) if each)
+    mode = cell.grad_mode or "any gradient mode"
+    return f"{cell.title} ({mode}) on {device.name}{f' ({chip})' if chip else ''}{more}"
 
 
 def _pooled(groups: Sequence[Sequence[Record]], variant: VariantName) -> Cells:
@@ -240,28 +200,12 @@ def _overall(sides: Sequence[Means], comparable: NDArray[np.bool_]) -> Estimate:
     return Estimate(*(float(end[0]) for end in np.expm1(difference(after, before, overall=True))))
 
 
-# ── What else differs ───────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _differences(before: Sequence[Sequence[Record]], after: Sequence[Sequence[Record]]) -> list[Difference]:
-    """Return what differs, conditions first, each pair of values once."""
-    counted: Counter[tuple[str, str, str]] = Counter()
-    for one, two in zip(map(_surroundings, before), map(_surroundings, after), strict=True):
-        counted.update((name, one.get(name, "unknown"), two.get(name, "unknown")) for name in {**one, **two})
-    found = [
-        Difference(name, one, two, cells, is_condition=name not in (*VERSIONS, "profile"))
-        for (name, one, two), cells in counted.items()
-        if one != two
-    ]
-    return sorted(found, key=lambda each: not each.is_condition)
-
-
-def _surroundings(records: Sequence[Record]) -> dict[str, str]:
-    """Return what a cell was measured with, by name; several values of its processes are joined."""
-    values: defaultdict[str, set[str]] = defaultdict(set)
+def _surroundings(records: Iterable[Record]) -> dict[str, str]:
+    """Return what the cells were measured with, by name; several values are joined."""
+    values = defaultdict[str, set[str]](set)
     for record in records:
         on = record.environment
-        known: dict[str, Any] = {name: getattr(on, name) for name in (*CONDITIONS, *VERSIONS)} | on.settings
+        known = {name: getattr(on, name) for name in (*CONDITIONS, *VERSIONS)} | on.settings
         for name, value in {**known, "profile": record.profile}.items():
             if value is not None:
                 values[name].add(str(value))

@@ -14,7 +14,7 @@ from bench.plans.messages import Phase
 from bench.plans.plan import pending
 from bench.plans.profiles import PRECISIONS
 from bench.records.record import Status
-from bench.running.progress import Reporter, describe, outcome, results_table
+from bench.running.progress import Reporter, outcome, results_table
 
 
 def told(*, is_terminal: bool) -> str:
@@ -41,7 +41,7 @@ def test_cells_in_another_precision_say_so() -> None:
         name: msgspec.structs.replace(planned, cell=msgspec.structs.replace(planned.cell, **PRECISIONS[name]))
         for name in ("float32", "TF32", "autocast-bfloat16")
     }
-    assert [describe(each.cell) for each in made.values()] == ["ViT", "ViT, TF32", "ViT, autocast bfloat16"]
+    assert [each.cell.title for each in made.values()] == ["ViT", "ViT, TF32", "ViT, autocast bfloat16"]
     rows = results_table([record(each) for each in made.values()]).splitlines()[1:]
     assert [re.split(r" {2,}", row)[0] for row in rows] == ["ViT", "ViT, TF32", "ViT, autocast bfloat16"]
 
