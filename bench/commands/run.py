@@ -15,7 +15,7 @@ import click
 
 from bench.choices import folder
 from bench.commands import INTERRUPTED, MEASURED, NOTHING_MEASURED, OK, OneOf, display_path, doctor
-from bench.commands.selection import model_named, prepared, profile_of, recipes_of, seconds_of, shard_of, variant_named
+from bench.commands.selection import model_named, prepared, profile_of, recipes_of, seconds_of, variant_named
 from bench.errors import AtlasError, counted
 from bench.plans.messages import Weights
 from bench.plans.profiles import PRECISIONS, PROFILES
@@ -59,7 +59,6 @@ class _Several(click.Command):
 @click.option("--time-budget", type=seconds_of, metavar="TIME", help="When to start no more: 90s, 9m or 1h30m.")
 @click.option("--executor", type=OneOf(("local", "ray")), default="local", help="ray: on the nodes of a Ray cluster.")
 @click.option("--accelerator-type", metavar="TYPE", help="With ray: only on nodes with this accelerator, such as H100.")
-@click.option("--shard", type=shard_of, metavar="K/N", help="Every Nth case from the Kth on, into its own run file.")
 @click.option("--out", type=folder, default=MEASURED, metavar="DIR", help="Folder of run files.")
 @click.option("--fresh", is_flag=True, help="Start a new run even if one can be resumed.")
 @click.option("--retry-failed", is_flag=True, help="Measure the run's failed cases again.")
@@ -85,7 +84,7 @@ def run_command(**given: Any) -> None:
     profile, recipes, cluster = profile_of(options), recipes_of(options), _cluster(options)
     console = Console(soft_wrap=True, highlight=False, markup=False)
     for local in filter(None, (recipe.local for recipe in recipes)):
-        console.print(f"{local.name}: {local.identity}")
+        console.print(f"{local.name}: sha256 {local.digest}")
     console.print("Checking the machine …")
     ask = cluster.preflight if cluster else partial(preflight, run_worker, options.device)
     machine = ask(recipes, profile)

@@ -102,9 +102,6 @@ def prepared(
 
     profile, named = profile_of(options), PROFILES[options.profile]
     plan = make_plan(profile, recipes, machine.device)
-    if options.shard:
-        first, every = options.shard
-        plan = msgspec.structs.replace(plan, planned=plan.planned[first - 1 :: every])
     if machine.device != "cuda" and any(planned.cell.tf32 for planned in plan.planned):
         remedy = "omit it, or choose a GPU that supports TF32: --device cuda"
         raise AtlasError(f"a {machine.device} device does not offer TF32", where="--dtype TF32", remedy=remedy)
@@ -124,15 +121,6 @@ def model_named(text: str) -> str:
 def variant_named(text: str) -> str:
     """Return the name of a variant, which a user may give without its "compile:". Raises `AtlasError`."""
     return pick("variant", text if text.startswith(("compile:", "eager:")) else f"compile:{text}", VARIANTS)
-
-
-def shard_of(text: str) -> tuple[int, int]:
-    """Return the numbers of a shard such as 2/8. Raises `AtlasError`."""
-    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        remedy = "give two whole numbers, such as 2/8 for the second of eight shards"
-        raise AtlasError(f"{text!r:.60} is not a shard", where="--shard", remedy=remedy)
-    return int(match[1]), int(match[2])
 
 
 def seconds_of(text: str) -> float:

@@ -24,7 +24,6 @@ from huggingface_hub.errors import OfflineModeIsEnabled
 from PIL import Image
 
 from bench.errors import AtlasError
-from bench.plans.checkpoints import refuse_unsafe
 from bench.plans.messages import Recipe
 from bench.records.record import Task
 from bench.records.scrub import one_line
@@ -132,8 +131,6 @@ def _without_hub(recipe: Recipe) -> Iterator[None]:
 
 
 def _config(source: str) -> Any:
-    if (directory := Path(source)).is_dir():
-        refuse_unsafe(directory)
     config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
     if "/" in str(config._attn_implementation):  # noqa: SLF001 - a kernel from the hub is code
         config._attn_implementation = None  # noqa: SLF001

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from bench.plans.profiles import PROFILES, Profile
-from bench.records.record import Cell, Record, Status, gave_nothing
+from bench.records.record import Cell, Record, gave_nothing
 
 # Defaults for a machine without records, in seconds. All but the last three are medians of the twelve models of the
 # standard profile on two cores of a Xeon; a GPU's host is faster, so they err on the long side there.
@@ -47,7 +47,6 @@ class DurationEstimates:
 
     profile: Profile
     _ended: defaultdict[tuple[Cell, bool], list[float]] = field(default_factory=lambda: defaultdict(list))
-    _stopped: dict[tuple[Cell, bool], float] = field(default_factory=dict)  # since the last one that ended
 
     @classmethod
     def from_records(cls, profile: Profile, records: Iterable[Record]) -> DurationEstimates:
@@ -62,24 +61,21 @@ class DurationEstimates:
     @property
     def is_guess(self) -> bool:
         """Whether nothing is known of this kind of machine."""
-        return not self._ended and not self._stopped
+        return not self._ended
 
     def learn(self, record: Record, is_first: bool) -> None:
-        """Learn from a process. One that failed tells nothing; one that was stopped may take twice as long."""
+        """Learn from a process. One that failed tells nothing."""
         earlier, key = PROFILES.get(record.profile), (record.cell.identity, is_first)
         has_fixed_blocks = earlier is not None and earlier.sampling.block_calls is not None
         if record.seconds is None or has_fixed_blocks != (self.profile.sampling.block_calls is not None):
             return  # a protocol that takes much longer, or less
-        if record.status is Status.TIMEOUT:
-            self._stopped[key] = 2 * record.seconds
-        elif not gave_nothing(record):
-            self._stopped.pop(key, None)
+        if not gave_nothing(record):
             self._ended[key].append(record.seconds)
 
     def of(self, cell: Cell, is_first: bool) -> float:
         """Return the estimated seconds of one process of the cell. What is known is at most its time limit."""
         own = cell.identity
-        known = {key: median(each) for key, each in self._ended.items()} | self._stopped
+        known = {key: median(each) for key, each in self._ended.items()}
         for is_alike in (
             lambda each: each == own,
             lambda each: (each.model, each.variant) == (own.model, own.variant),

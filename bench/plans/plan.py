@@ -15,6 +15,7 @@ from itertools import product
 
 import msgspec
 
+from bench.plans.checkpoints import PLACEHOLDER
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.profiles import PRECISIONS, Profile
@@ -28,15 +29,6 @@ class PlannedCell(msgspec.Struct, frozen=True, kw_only=True):
     recipe: Recipe
     command: str
 
-    @property
-    def by_content(self) -> PlannedCell:
-        """The same without the names and the folder of a local checkpoint."""
-        local = self.recipe.local
-        if local is None:
-            return self
-        recipe = msgspec.structs.replace(self.recipe, checkpoint=local.digest)
-        return PlannedCell(cell=self.cell.by_content, recipe=recipe, command="")
-
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A profile and the cells to measure with it."""
@@ -47,8 +39,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def digest(self) -> str:
         """Six hexadecimal digits that identify the plan, wherever its local checkpoint lies."""
-        plan = msgspec.structs.replace(self, planned=tuple(each.by_content for each in self.planned))
-        return hashlib.sha256(msgspec.json.encode(plan)).hexdigest()[:6]
+        content = (self.profile, [(each.cell, each.command) for each in self.planned])
+        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:6]
 
 
 def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
@@ -76,7 +68,7 @@ def _planned(
         model_type=local.model_type if local else None,
         **PRECISIONS[precision],
     )
-    source = [local.placeholder, "--name", local.name] if local else [checkpoint]
+    source = [f"{PLACEHOLDER}{local.name}", "--name", local.name] if local else [checkpoint]
     model = ["--model", recipe.model] if recipe.model else ["--checkpoint", *source, "--task", recipe.task]
     words = ["python", "-m", "bench", "run", "--profile", profile.name, *model]
     words += ["--shrunken"] if recipe.shrunken else []

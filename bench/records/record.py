@@ -169,14 +169,9 @@ class Cell(_Value, frozen=True):
         )
 
     @property
-    def by_content(self) -> Cell:
-        """The cell with the digest of a local checkpoint for its names, so that equal content is one model."""
-        return msgspec.structs.replace(self, model=self.digest, checkpoint=self.digest) if self.digest else self
-
-    @property
     def identity(self) -> Cell:
-        """The cell `by_content`, without its input size, which is unknown outside of the model table until measured."""
-        return msgspec.structs.replace(self.by_content, input_size=None)
+        """The cell without its input size, which is unknown outside of the model table until measured."""
+        return msgspec.structs.replace(self, input_size=None)
 
 
 class Environment(_Value, frozen=True):
@@ -368,7 +363,7 @@ class Record(_Value, frozen=True):
     def key(self) -> tuple[Any, ...]:
         """Identifies a record in its run: cell, device, torch version and process."""
         environment = self.environment
-        return (self.cell.by_content, environment.device_name, environment.torch, self.process)
+        return (self.cell, environment.device_name, environment.torch, self.process)
 
 
 def variant_of(compile_mode: str, dynamic: str = "auto") -> str:

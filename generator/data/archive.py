@@ -287,7 +287,9 @@ def _read(database: Database, paths: Sequence[str]) -> Sequence[tuple[str, int, 
         cell = msgspec.json.decode(text, type=Cell)
         names = (cell.model, cell.checkpoint)
         model = (cell.digest,) if cell.digest else names
-        of_any_run = msgspec.structs.replace(cell.by_content, grad_mode=None)  # so that a newer run takes its place
+        of_any_run = msgspec.structs.replace(cell, grad_mode=None)  # so that a newer run takes its place
+        if cell.digest:  # whatever a local checkpoint is called
+            of_any_run = msgspec.structs.replace(of_any_run, model=cell.digest, checkpoint=cell.digest)
         return (
             cell.device,
             number("cell", of_any_run),

@@ -106,7 +106,6 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["run", "--dtype", "float32", "autocast"], ["dtype 'autocast'", "autocast-float16"]),
         (["run", "--dtype", "float32", "tf32"], ["--dtype TF32: a cpu device does not offer TF32", "--device cuda"]),
         (["run", "--time-budget", "3 minutes"], ["'3 minutes' is not a duration", "9m"]),
-        (["run", "--shard", "9/8"], ["'9/8' is not a shard", "2/8"]),
         (["run", "--out", "README.md/records"], ["is a file, but a folder is needed here", "choose a folder"]),
         (["run", "--out", ""], ["--out: the path is empty"]),
         (["export", "csv", "--out", "docs"], ["docs: is a folder, but a file is needed here"]),
@@ -198,13 +197,6 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, caps
 
 
 @pytest.mark.usefixtures("stub")
-def test_shards_measure_every_case_once_each_into_its_own_file(tmp_path: Path) -> None:
-    for shard in ("1/2", "2/2", "1/2"):
-        assert bench("run", "--model", "ViT", "BeiT", "ResNet", "--out", str(tmp_path), "--shard", shard) == 0
-    shards = [[each.cell.model for each in read(path)] for path in tmp_path.glob("*.jsonl")]
-    assert sorted(shards) == [["BeiT"], ["ViT", "ResNet"]]
-
-
 def planned(*arguments: str, device: str) -> list[PlannedCell]:
     options = options_of(*arguments)
     return list(make_plan(profile_of(options), recipes_of(options), device).planned)

@@ -16,7 +16,7 @@ from bench.plans.messages import Machine, Recipe
 from bench.plans.models import find
 from bench.plans.plan import duration_s, fitting, make_plan, pending
 from bench.plans.profiles import PROFILES, Profile
-from bench.records.record import Cell, Record, Status
+from bench.records.record import Cell, Record
 from bench.records.run_file import append
 from bench.running.resume import earlier
 
@@ -66,16 +66,6 @@ def test_a_gpu_without_records_is_promised_neither_minutes_too_few_nor_a_day() -
         recipes = [Recipe(model=label, task=find(label).task) for label in profile.models]
         steps = pending(make_plan(profile, recipes, "cuda"), [])
         assert low < duration_s(steps, DurationEstimates(profile)) / 60 < high
-
-
-def test_a_process_that_was_stopped_is_expected_to_take_twice_as_long_until_it_ends() -> None:
-    stopped = msgspec.structs.replace(timed(100.0), status=Status.TIMEOUT, measurement=None, measured_at=TOMORROW)
-    pace = DurationEstimates.from_records(QUICK, [timed(50.0), stopped])
-    assert pace.of(VIT.cell, is_first=True) == 200.0
-    pace.learn(msgspec.structs.replace(stopped, seconds=290.0), is_first=True)
-    assert pace.of(VIT.cell, is_first=True) == QUICK.timeout_s, "no process takes longer"
-    pace.learn(timed(75.0), is_first=True)
-    assert pace.of(VIT.cell, is_first=True) == 62.5, "the median of those that ended"
 
 
 def test_records_of_this_kind_of_machine_are_found_wherever_they_lie(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_foreign_checkpoint_is_recognised_although_its_input_size_was_unknown(
 
 
 def local_plan(directory: str = "/home/me/my-model", name: str = "my-model", digest: str = "ab" * 32) -> Plan:
-    local = LocalCheckpoint(directory=directory, name=name, digest=digest, model_type="vit", has_weights=True)
+    local = LocalCheckpoint(directory=directory, name=name, digest=digest, model_type="vit")
     recipe = Recipe(task="image-classification", checkpoint=local, weights="pretrained")
     return make_plan(PROFILES["quick"], [recipe], "cpu")
 
@@ -73,8 +73,8 @@ def test_a_local_checkpoint_is_told_by_its_name_and_digest_and_not_by_its_folder
     assert "/home/me" not in msgspec.json.encode(record(planned)).decode()
 
 
-def test_a_run_of_a_local_checkpoint_goes_on_wherever_it_lies_and_whatever_it_is_called() -> None:
-    one, same, other = local_plan(), local_plan("/mnt/copy", "copy"), local_plan(digest="cd" * 32)
+def test_a_run_of_a_local_checkpoint_goes_on_wherever_it_lies() -> None:
+    one, same, other = local_plan(), local_plan("/mnt/copy"), local_plan(digest="cd" * 32)
     assert one.digest == same.digest != other.digest
     (planned,) = one.planned
     assert pending(same, [record(planned)]) == []

@@ -29,7 +29,6 @@ from bench.records.run_file import read
     [
         (["--executor", "ray"], 'pip install -e ".[ray]"'),
         (["--accelerator-type", "H100"], "add --executor ray"),
-        (["--shard", "9/8"], "'9/8' is not a shard"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_its_remedy(
