@@ -7,38 +7,25 @@ and the folder is synced before the call returns: until then, a power cut may un
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 
 def write(path: Path, content: bytes) -> Path:
     """Write one file, replacing an existing one. Raises `OSError`, and then leaves everything unchanged."""
-    write_all({path: content})
-    return path
-
-
-def write_all(contents: Mapping[Path, bytes]) -> None:
-    """Write several files, and rename them only once all are on the disk, so that a full disk changes nothing.
-
-    A power cut between two renames leaves some files new and some old, each of them whole. Raises `OSError`.
-    """
-    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in contents}
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        for path, part in parts.items():
-            make_folder(path.parent)
-            with part.open("wb") as file:
-                file.write(contents[path])
-                file.flush()
-                os.fsync(file.fileno())
-        for path, part in parts.items():
-            part.replace(path)
+        make_folder(path.parent)
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
     finally:
-        for part in parts.values():
-            with suppress(OSError):
-                part.unlink()
-    for folder in {path.parent for path in contents}:
-        sync_folder(folder)
+        with suppress(OSError):
+            part.unlink()
+    sync_folder(path.parent)
+    return path
 
 
 def make_folder(folder: Path) -> None:

@@ -58,8 +58,8 @@ def check_command(paths: Sequence[Path]) -> None:
 def import_command(source: str, files: tuple[Path, ...], out: Path, **details: Any) -> None:
     """Convert published results into records.
 
-    There is one file per run, or none if anything fails. The options supply details that the FILES do not state; a
-    missing value is an error, or is flagged in the records.
+    There is one file per run. The options supply details that the FILES do not state; a missing value is an error, or
+    is flagged in the records.
     """
     from bench.exchange.source_files import ImportOptions
 

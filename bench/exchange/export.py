@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-import tempfile
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,12 +18,10 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from bench import durable
 from bench.choices import existing, pick
 from bench.errors import AtlasError, unwritable
 from bench.records.record import Record
 from bench.records.run_file import read, run_files
-from bench.records.tabular import no_formula
 from bench.statistics.cells import latency, speedup
 
 FORMATS = ("csv", "parquet")
@@ -45,13 +42,10 @@ def export(form: str, paths: Sequence[Path], out: Path) -> int:
     rows = pd.json_normalize([_row(record) for record in records]).convert_dtypes()
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out.parent) as folder:
-            part = Path(folder, out.name)
-            if form == "csv":
-                rows.map(_csv_cell).to_csv(part, index=False, lineterminator="\n")
-            else:
-                rows.to_parquet(part, engine="pyarrow", compression="zstd", index=False)
-            durable.write(out, part.read_bytes())
+        if form == "csv":
+            rows.map(_csv_cell).to_csv(out, index=False, lineterminator="\n")
+        else:
+            rows.to_parquet(out, engine="pyarrow", compression="zstd", index=False)
     except OSError as error:
         raise unwritable(out, error) from None
     return len(records)
@@ -70,7 +64,5 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def _csv_cell(value: Any) -> Any:
-    """Return lists as JSON, and text so that no spreadsheet runs it as a formula."""
-    if isinstance(value, list | tuple):
-        return json.dumps(value, ensure_ascii=False)
-    return no_formula(value) if isinstance(value, str) else value
+    """Return lists as JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""Import records from other formats: one run file per run, all of them or none.
+"""Import records from other formats: one run file per run.
 
 python -m bench import timm FILE… --out records
 """
@@ -48,17 +48,15 @@ def import_(source: str, options: ImportOptions, out: Path) -> dict[Path, list[R
         runs.setdefault(record.run, []).append(record)
     if not runs:
         raise AtlasError("contains no record", where=given, remedy="check the file")
-    files, contents = {}, {}
-    for run, records in runs.items():
-        content = b"".join(map(_line, records))
-        is_large = len(records) >= COMPRESS_FROM
-        path = out / f"{run}{SUFFIX}{COMPRESSED if is_large else ''}"
-        files[path], contents[path] = records, compressed(content) if is_large else content
+    contents = {run: b"".join(map(_line, records)) for run, records in runs.items()}
+    files = {}
     try:
-        durable.write_all(contents)
-        for run in runs:  # an earlier import may have had more lines, or fewer
-            for path in {out / f"{run}{SUFFIX}", out / f"{run}{SUFFIX}{COMPRESSED}"} - set(files):
-                path.unlink(missing_ok=True)
+        for run, records in runs.items():
+            plain, packed = out / f"{run}{SUFFIX}", out / f"{run}{SUFFIX}{COMPRESSED}"
+            path, former = (packed, plain) if len(records) >= COMPRESS_FROM else (plain, packed)
+            durable.write(path, compressed(contents[run]) if path == packed else contents[run])
+            former.unlink(missing_ok=True)  # an earlier import may have had more lines, or fewer
+            files[path] = records
     except OSError as error:
         raise unwritable(out, error) from None
     return files

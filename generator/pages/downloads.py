@@ -18,7 +18,6 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from bench.records.tabular import no_formula
 from generator.data.load import Results
 from generator.data.selection import plain
 
@@ -94,5 +93,8 @@ def compact(value: Any) -> str:
 
 
 def _no_formula(value: Any) -> Any:
-    """Mark a text that a spreadsheet would run. The JSON has every text as it is."""
-    return no_formula(value) if isinstance(value, str) else value
+    """Put an apostrophe before a text that a spreadsheet would run as a formula, as spreadsheets themselves do.
+
+    The JSON has every text as it is.
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r", "'")) else value
