@@ -74,14 +74,6 @@ def quota_cores() -> float:
     return most
 
 
-def boot() -> str:
-    """Return an id that changes with each boot, or an empty string where the system has none.
-
-    Unsynced files from before the boot may be damaged by a power cut.
-    """
-    return "".join(lines(Path("/proc/sys/kernel/random/boot_id")))
-
-
 def compiler() -> str | None:
     """Return the path of the C++ compiler that Inductor runs, or None where there is none."""
     usual = {"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++")

@@ -73,14 +73,13 @@ def import_command(source: str, files: tuple[Path, ...], out: Path, **details: A
 
 
 @click.command("export")
-@click.argument("form", metavar="[csv|parquet]")
 @click.argument("paths", nargs=-1, type=PATH)
 @click.option("--out", type=PATH, required=True, metavar="FILE", help="The file to write.")
-def export_command(form: str, paths: Sequence[Path], out: Path) -> None:
-    """Write records as a table.
+def export_command(paths: Sequence[Path], out: Path) -> None:
+    """Write records as CSV.
 
     It has one row per record and one column per field. PATHS are files or folders; without any, the whole atlas.
     """
     from bench.exchange.export import export
 
-    click.echo(f"{counted(export(form, paths or [RESULTS], out), 'record')}: {display_path(out)}")
+    click.echo(f"{counted(export(paths or [RESULTS], out), 'record')}: {display_path(out)}")

@@ -1,13 +1,15 @@
 """Check record files, for example before a pull request adds them.
 
-Takes paths; yields a `Problem` for each line that breaks the schema, is implausible (`bench.records.plausibility`),
-repeats another line, or identifies a person or a machine.
+Takes paths; yields a `Problem` for each line that breaks the schema, has a mistake of units, repeats another line, or
+identifies a person or a machine. Limits are wide, so that true surprises pass. The data lint (`generator.data.lint`)
+marks what is only unusual, and refuses nothing.
 
     python -m bench check
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +19,26 @@ import msgspec
 
 from bench.choices import existing
 from bench.errors import AtlasError
-from bench.records import examples, plausibility, scrub, selfcheck
+from bench.records import examples, scrub, selfcheck
 from bench.records.examples import EXAMPLES
-from bench.records.plausibility import Fault
-from bench.records.record import Record, Status
+from bench.records.record import Record, Samples, Status
 from bench.records.run_file import COMPRESSED, SUFFIX, decode, lines, run_files, run_of
 from bench.records.selfcheck import SELFCHECKS
 
 READERS: Mapping[str, Callable[[Path], object]] = {EXAMPLES.name: examples.read, SELFCHECKS.name: selfcheck.read}
 """The reader of each kind of document, by the name of its folder."""
+
+SHORTEST_CALL_MS, LONGEST_CALL_MS = 1e-3, 3.6e6
+"""A microsecond, in which no function is called, and an hour: beyond them, the unit is wrong."""
+
+MAX_SPEEDUP_RATIO = 100.0
+"""The largest ratio of eager and compiled: beyond it, one of them was measured wrongly."""
+
+THROUGHPUT_SLACK = 2.0
+"""The largest ratio between a published throughput and the one that its latency implies."""
+
+Fault = tuple[str, str, str]
+"""The field, what is wrong with it, and the remedy."""
 
 _MEASURE_AGAIN = "remove the line and measure the case again: python -m bench run"
 
@@ -102,29 +115,55 @@ def _faults(record: Record) -> Iterator[Fault]:
         yield "reason", f"missing, although the status is {record.status}", "state in one line what happened"
     if record.status is Status.PASS and not (record.measurement and record.measurement.compiled):
         yield "measurement", "missing or without compiled latencies, although the status is pass", _MEASURE_AGAIN
-    yield from _missing_samples(record)
     for field, value in msgspec.to_builtins(msgspec.structs.replace(record, source=None)).items():
         for text in _texts(value):
             if detail := scrub.private(text):
-                remedy = f"replace the text with {scrub.anonymous(text)!r}"
-                yield field, f"contains a private detail: {detail!r}", remedy
-    yield from plausibility.faults(record)
+                yield (
+                    field,
+                    f"contains a private detail: {detail!r}",
+                    f"replace the text with {scrub.anonymous(text)!r}",
+                )
+    yield from _faults_of_latencies(record)
 
 
-def _missing_samples(record: Record) -> Iterator[Fault]:
-    """Yield missing latencies, missing raw samples and unpaired rounds."""
+def _faults_of_latencies(record: Record) -> Iterator[Fault]:
+    """Yield missing samples, rounds that are no pairs, and mistakes of units."""
     measurement = record.measurement
     if measurement is None or (record.origin == "published" and record.status is Status.SKIPPED):
         return
     eager, compiled = measurement.eager, measurement.compiled
-    for name, samples in (("eager", eager), ("compiled", compiled)):
-        if samples and not plausibility.calls(samples):
-            yield f"measurement.{name}", "has no latency", _MEASURE_AGAIN
-        elif samples and record.origin == "measured" and not samples.rounds_ms:
-            yield f"measurement.{name}.rounds_ms", "missing: a measured record contains its raw samples", _MEASURE_AGAIN
-    if compiled and len(compiled.rounds_ms) != len(eager.rounds_ms):
+    yield from _faults_of_a_side("eager", eager, record)
+    if compiled is None:
+        return
+    yield from _faults_of_a_side("compiled", compiled, record)
+    if len(compiled.rounds_ms) != len(eager.rounds_ms):
         what = "has a different number of rounds from eager, but rounds come in pairs"
         yield "measurement.compiled.rounds_ms", what, _MEASURE_AGAIN
+    if measurement.is_comparable and _calls(eager) and _calls(compiled):
+        ratio = statistics.median(_calls(eager)) / statistics.median(_calls(compiled))
+        if not 1 / MAX_SPEEDUP_RATIO <= ratio <= MAX_SPEEDUP_RATIO:
+            yield "measurement", f"eager ÷ compiled is {ratio:.3g}", "check that both variants are in milliseconds"
+
+
+def _faults_of_a_side(name: str, samples: Samples, record: Record) -> Iterator[Fault]:
+    field, calls = f"measurement.{name}", _calls(samples)
+    if not calls:
+        yield field, "has no latency", _MEASURE_AGAIN
+        return
+    if record.origin == "measured" and not samples.rounds_ms:
+        yield f"{field}.rounds_ms", "missing: a measured record contains its raw samples", _MEASURE_AGAIN
+    for each in [each for each in calls if not SHORTEST_CALL_MS <= each <= LONGEST_CALL_MS][:1]:
+        yield field, f"{each:g} ms is not a plausible latency of a model", "check the unit: milliseconds"
+    stated, implied = samples.published_images_s, (samples.batch_size or record.cell.batch_size) / calls[0] * 1e3
+    if stated and implied and not 1 / THROUGHPUT_SLACK <= stated / implied <= THROUGHPUT_SLACK:
+        what = f"{stated:g} images/s contradict its latency, which implies {implied:.4g}"
+        yield f"{field}.published_images_s", what, "check the unit, and that it is the time of the whole batch"
+
+
+def _calls(samples: Samples) -> list[float]:
+    """Return the latencies of all calls in ms, or the published latency if there are no calls."""
+    published = [] if samples.published_ms is None else [samples.published_ms]
+    return [call for each in samples.rounds_ms for call in each] or published
 
 
 def _texts(value: Any) -> Iterator[str]:

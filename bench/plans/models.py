@@ -39,7 +39,6 @@ class ModelSpec:
     processor: Mapping[str, Any] = field(default_factory=dict)
     shrunken: Mapping[str, Any] = field(default_factory=dict)
     shrunken_processor: Mapping[str, Any] = field(default_factory=lambda: {"size": {"height": 64, "width": 64}})
-    takes_text: bool = False  # detects the objects named by a text query
 
     def shrink(self) -> ModelSpec:
         """Return the same architecture with one layer, at 64×64 pixels."""
@@ -224,7 +223,6 @@ MODELS: tuple[ModelSpec, ...] = (
             "vision_config": {**_SMALL_TRANSFORMER, "image_size": 64},
             "projection_dim": 32,
         },
-        takes_text=True,
     ),
     _detr_model("DETR", "facebook/detr-resnet-50", "Detr", 41_524_768),
     _detr_model("Resnet-101", "facebook/detr-resnet-101", "Detr", 60_464_672, depth=23),

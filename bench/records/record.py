@@ -59,7 +59,7 @@ Moment = Annotated[datetime, Meta(tz=True)]
 Device = Annotated[str, Meta(pattern=rf"^(?:{'|'.join(DEVICES)})\Z")]
 DType = Annotated[str, Meta(pattern=rf"^(?:{'|'.join(DTYPES)})\Z")]
 
-# The range of every number, which a mistake of units leaves. `bench.records.plausibility` finds other mistakes.
+# The range of every number, which a mistake of units leaves. `bench.exchange.check` finds other mistakes.
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Images = Annotated[int, Meta(ge=0, le=2**24)]
 Pixels = Annotated[int, Meta(ge=1, le=2**16)]
@@ -249,7 +249,6 @@ class Graphs(_Value, frozen=True):
     cudagraph_skips: tuple[Text, ...] = ()
     batch_size_recompiles: Count | None = None  # frames that Dynamo traces again for other batch sizes
     replays: Count | None = None  # CUDA graphs that one warm call replays, in modes that promise them
-    cuts: tuple[Text, ...] = ()  # why they were cut, while others are replayed; unknown for code from a cache
 
 
 class Accuracy(_Value, frozen=True):
@@ -282,7 +281,6 @@ class Peaks(_Value, frozen=True):
     matmul_flop_s: PerSecond  # of a large matrix product
     copy_bytes_s: PerSecond  # of a large copy; bytes read plus bytes written
     page_fault_s: Seconds | None = None  # shortest time of a minor page fault; CPU only
-    convolution_flop_s: PerSecond | None = None  # of a large product in TF32, if only convolutions may use TF32
 
 
 class Telemetry(_Value, frozen=True):
@@ -291,7 +289,6 @@ class Telemetry(_Value, frozen=True):
     clock_mhz: tuple[Count, ...] = ()
     temperature_c: tuple[Celsius, ...] = ()
     throttle_reasons: dict[Text, Count] = {}  # number of readings or rounds with each reason
-    throttle_readings: Count | None = None  # of the device's throttle reasons; None in older records and for a CPU
     repeated_rounds: Count = 0  # discarded because the device was throttled or used by other programs
     throttled_rounds: Count = 0  # disturbed rounds that were kept
     unreadable: tuple[Text, ...] = ()  # sensors without a reading

@@ -21,7 +21,6 @@ from typing import Any, Literal
 import msgspec
 
 from bench.errors import unwritable
-from bench.machine import boot
 from bench.measuring.variants import VARIANTS
 from bench.plans.messages import CellOutcome, Job, Phase, Refusal, is_out_of_memory
 from bench.plans.plan import Step
@@ -110,8 +109,8 @@ def _merged(exits: dict[Role, WorkerExit]) -> WorkerExit:
 
 
 def cache_of(cell: Cell, caches: Path) -> Path:
-    """Return the folder of the compile cache of a cell, which is another after each boot: a power cut may damage it."""
-    return caches / hashlib.sha256(msgspec.json.encode((cell, boot()))).hexdigest()[:12]
+    """Return the folder of the compile cache of a cell."""
+    return caches / hashlib.sha256(msgspec.json.encode(cell)).hexdigest()[:12]
 
 
 def is_filled(cache: Path) -> bool:

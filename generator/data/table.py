@@ -410,7 +410,7 @@ def _reasons(measured: Sequence[Measurement]) -> dict[str, str]:
         throttled.update(each.telemetry.throttle_reasons if each.telemetry else {})
     return {
         "graph_break_reasons": _json_of(breaks),
-        "cudagraph_skip_reasons": _json_of([found for each in graphs for found in (*each.cudagraph_skips, *each.cuts)]),
+        "cudagraph_skip_reasons": _json_of([found for each in graphs for found in each.cudagraph_skips]),
         "throttle_reasons": json.dumps(throttled, sort_keys=True) if throttled else "",
     }
 

@@ -21,7 +21,6 @@ from typing import Any
 import msgspec
 from mkdocs.config.defaults import MkDocsConfig
 
-from bench.machine import boot
 from generator.cache import CACHE, put
 from generator.site.last_build import BuiltEdition
 
@@ -132,7 +131,6 @@ def _settings(config: MkDocsConfig) -> str:
         "strict": config.strict,
         "extra": config.extra,
         "plugins": {name: dict(plugin.config) for name, plugin in config.plugins.items()},
-        "boot": boot(),
         "date": os.environ.get("SOURCE_DATE_EPOCH", "0"),
         "python": sys.version,
         "libraries": {name: importlib.metadata.version(name) for name in LIBRARIES},

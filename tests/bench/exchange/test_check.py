@@ -93,6 +93,30 @@ def test_a_fault_is_told_with_line_field_and_remedy(tmp_path: Path, record: Reco
     assert problem.remedy
 
 
+def printed(
+    eager_ms: float, compiled_ms: float, *, images_s: float | None = None, batch_size: int | None = None
+) -> Record:
+    eager = Samples(published_mean_ms=eager_ms, published_images_s=images_s)
+    compiled = Samples(published_mean_ms=compiled_ms, batch_size=batch_size)
+    figures = msgspec.structs.replace(FOUND, eager=eager, compiled=compiled)
+    return good(origin="published", measured_at=None, source=SOURCE, measurement=figures)
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [
+        (printed(10.0, 9.0, images_s=5000.0), "measurement.eager.published_images_s"),
+        (printed(4e6, 5e6), "measurement.eager"),
+        (printed(500.0, 1.0), "measurement"),
+        (printed(0.01, 10.0), "measurement"),
+        (printed(500.0, 10.0), None),
+        (printed(500.0, 1.0, batch_size=8), None),  # of two batch sizes
+    ],
+)
+def test_mistakes_of_units_are_refused_and_surprises_are_not(tmp_path: Path, record: Record, field: str | None) -> None:
+    assert [problem.field for problem in check([written(tmp_path, record)])][:1] == [field] * bool(field)
+
+
 @pytest.mark.parametrize(
     ("record", "field", "words"),
     [

@@ -13,7 +13,7 @@ from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, 
 
 from bench.errors import AtlasError
 from bench.plans.profiles import PRECISIONS
-from bench.records.record import Graphs, Measurement, Record, Samples, Status
+from bench.records.record import Measurement, Record, Samples, Status
 from generator.data import selection
 from generator.data.families import family_slug, slugify
 from generator.data.load import Results, load
@@ -100,16 +100,6 @@ def test_all_that_a_gpu_tells_is_a_column(tmp_path: Path) -> None:
     assert json.loads(row["graph_break_reasons"])[0] == {"location": "transformers/vit.py:7", "reason": "call <print>"}
     assert [cause for cause, *_ in json.loads(row["causes"])] == ["host_bound", "cudagraph_skips", "graph_breaks"]
     assert row["break_even_warm_calls_low"] < row["break_even_warm_calls"] < row["break_even_warm_calls_high"]
-
-
-def test_graphs_that_were_cut_are_told_with_their_reasons_and_are_no_skip(tmp_path: Path) -> None:
-    cut = Graphs(graphs=1, replays=2, cuts=("cpu ops",))
-    warm = msgspec.structs.replace(cut, cuts=())  # code from a cache does not say why
-    figures = [measurement(graphs=graphs) for graphs in (cut, warm)]
-    (row,) = loaded(tmp_path, *(measured(process=p, figures=each) for p, each in enumerate(figures))).by_label
-    assert (row["cudagraph_replays"], row["cudagraph_skips"]) == (2, 0)
-    assert json.loads(row["cudagraph_skip_reasons"]) == ["cpu ops"]
-    assert "cudagraph_skips" not in row["causes"]
 
 
 def test_what_was_not_measured_is_unknown(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 from conftest import in_project, small_project
 from mkdocs.config import load_config
 
-from generator.site import build_stamp
 from generator.site.build_stamp import BuildStamp
 
 NOTHING = "Nothing has changed"
@@ -85,22 +84,6 @@ def test_other_settings_are_another_site(project: Path) -> None:
     path = str(project / "mkdocs.yml")
     assert not BuildStamp(load_config(path, strict=True, site_url="https://example.org/"))
     assert not BuildStamp(load_config(path, strict=False))
-
-
-def test_a_site_from_before_the_machine_was_started_again_is_built(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A power cut leaves files of the right time and size, with zeros for what never reached the disk."""
-    path = output(project)
-    whole, status = path.read_bytes(), path.stat()
-    path.write_bytes(bytes(len(whole)))
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert is_unchanged(project), "nobody reads a whole site to see that"
-    monkeypatch.setattr(build_stamp, "boot", lambda: "the next one")
-    assert not is_unchanged(project)
-    monkeypatch.undo()
-    path.write_bytes(whole)
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def test_a_damaged_stamp_means_that_the_site_is_built(project: Path) -> None:
