@@ -31,8 +31,7 @@ sys.path.insert(0, str(ROOT))  # the environment need not have the project insta
 
 from bench.errors import AtlasError  # noqa: E402
 from bench.exchange.importers.timm import Setup, parse  # noqa: E402
-from bench.exchange.source_files import ImportOptions  # noqa: E402
-from bench.exchange.transfer import import_  # noqa: E402
+from bench.exchange.transfer import ImportOptions, import_  # noqa: E402
 from bench.records.record import RESULTS, TOY, UNEQUAL_BATCHES, Record, Status  # noqa: E402
 from bench.records.run_file import read, run_files  # noqa: E402
 

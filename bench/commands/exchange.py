@@ -61,7 +61,7 @@ def import_command(source: str, files: tuple[Path, ...], out: Path, **details: A
     There is one file per run. The options supply details that the FILES do not state; a missing value is an error, or
     is flagged in the records.
     """
-    from bench.exchange.source_files import ImportOptions
+    from bench.exchange.transfer import ImportOptions
 
     options = ImportOptions(files=files, log=lambda text: click.echo(f"note: {text}", err=True), **details)
     for path, records in import_(source, options, out).items():

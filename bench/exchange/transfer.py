@@ -1,22 +1,136 @@
 """Import records from other formats: one run file per run.
 
-python -m bench import timm FILE… --out records
+`import_` takes a source and `ImportOptions`, the arguments of `bench import`; it asks the importer of the source, which
+reads its CSV files with `rows`.
+
+    python -m bench import timm FILE… --out records
 """
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
 import pkgutil
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+import msgspec
 
 from bench import durable
-from bench.choices import pick
+from bench.choices import pick, plain_file
 from bench.errors import AtlasError, unwritable
-from bench.exchange.source_files import AGAIN, ImportOptions
-from bench.records.record import Record
-from bench.records.run_file import COMPRESSED, SUFFIX, compressed, decode, encode
+from bench.records.record import Record, Source
+from bench.records.run_file import COMPRESSED, SUFFIX, compressed, decode, encode, readable
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+Whole = Annotated[int, msgspec.Meta(gt=0, lt=2**24)]
+Positive = Annotated[float, msgspec.Meta(gt=0, lt=1e18)]
+Known = Annotated[float, msgspec.Meta(ge=0, lt=1e18)]
+"""A number that a source states, or 0."""
+
+AGAIN = "get the file from its source again"
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """The arguments of `bench import`: the files, and values that they do not state (None if not given)."""
+
+    files: tuple[Path, ...] = ()
+    device_name: str | None = None
+    torch: str | None = None
+    dtype: str | None = None
+    compile_mode: str | None = None
+    date: str | None = None
+    title: str | None = None
+    url: str | None = None
+    licence: str | None = None
+    log: Callable[[str], None] = lambda _: None  # shows what was left out, and why
+
+    def needed(self, name: str, example: str, where: Path) -> str:
+        """Return the option `name`. Raises `AtlasError` if it was not given."""
+        value: str | None = getattr(self, name)
+        if not value:
+            option = f"--{name.replace('_', '-')}"
+            raise AtlasError(f"does not say its {option[2:]}", where=str(where), remedy=f"add {option} {example}")
+        return value
+
+    def some_files(self, kind: str) -> tuple[Path, ...]:
+        """Return the files. Raises `AtlasError` if there are none."""
+        if not self.files:
+            raise AtlasError("no file was given", where="FILE", remedy=f"name {kind}")
+        return self.files
+
+    def source(self, files: Sequence[Path], *, title: str, url: str = "", licence: str = "", note: str) -> Source:
+        """Return the source of some files, as the options say or by default. Raises `AtlasError` for a missing one."""
+        stated = {
+            "title": self.title or title,
+            "url": self.url or url or self.needed("url", "https://…", files[0]),
+            "date": self.needed("date", "2026-11-02", files[0]),
+            "licence": self.licence or licence or self.needed("licence", "Apache-2.0", files[0]),
+            "note": note,
+            "files": sorted(path.name for path in files),
+        }
+        try:
+            return msgspec.convert(stated, Source)
+        except msgspec.ValidationError as error:
+            remedy = "correct --title, --url, --date or --licence, whichever is named after `$.`"
+            raise AtlasError(f"not a source: {readable(error)}", where=str(files[0]), remedy=remedy) from None
+
+
+def rows(path: Path, kind: type[Row], key: Sequence[str]) -> Iterator[tuple[str, Row]]:
+    """Yield the place (``file:line``) and the typed cells of each row of a CSV file. Empty cells are missing.
+
+    Raises `AtlasError` if the file cannot be read or lacks a column, for a cell of another type than the field of
+    `kind`, and for a second row with the same `key`.
+    """
+    reader = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
+    first: dict[tuple[str, ...], int] = {}
+    try:
+        header = [name.strip() for name in reader.fieldnames or ()]
+        reader.fieldnames = header
+        missing = [field.name for field in msgspec.structs.fields(kind) if field.required and field.name not in header]
+        if missing:
+            remedy = f"{AGAIN}: its columns are {', '.join(header)}"
+            raise AtlasError(f"has no column {', '.join(missing)}", where=f"{path}:1", remedy=remedy)
+        for cells in reader:
+            where = f"{path}:{reader.line_num}"
+            if None in cells or None in cells.values():
+                raise AtlasError(f"has more or fewer fields than the {len(header)} columns", where=where, remedy=AGAIN)
+            row = _row(where, cells, kind)
+            earlier = first.setdefault(tuple(cells[name] for name in key), reader.line_num)
+            if earlier != reader.line_num:
+                what = f"{cells[key[0]]} is already in line {earlier}"
+                raise AtlasError(what, where=f"{where}: {key[0]}", remedy="remove one of the two lines")
+            yield where, row
+    except csv.Error as error:
+        where = f"{path}:{reader.reader.line_num}"  # the inner reader has counted the broken line
+        raise AtlasError(f"not CSV: {error}", where=where, remedy="save it as CSV again") from None
+
+
+def _row(where: str, cells: dict[str, str], kind: type[Row]) -> Row:
+    known = {name: value.strip() for name, value in cells.items() if value.strip()}
+    try:
+        return msgspec.convert(known, kind, strict=False)
+    except msgspec.ValidationError as error:
+        column = re.findall(r"`(?:\$\.)?(\w+)`", str(error))[-1]
+        reason = re.sub(r", got `str`| - at .*", "", str(error))
+        what = f"{known[column]!r:.40}: {reason}" if column in known else "is empty"
+        raise AtlasError(what, where=f"{where}: {column}", remedy=AGAIN) from None
+
+
+def _text(path: Path) -> str:
+    """Return the content of a UTF-8 file. Raises `AtlasError`."""
+    try:
+        return plain_file(path).read_bytes().decode("utf-8-sig")  # keeps line ends within quotes
+    except UnicodeDecodeError:
+        raise AtlasError("is not UTF-8 text", where=str(path), remedy="save it as UTF-8") from None
+    except OSError as error:
+        raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
+
 
 COMPRESS_FROM = 500
 """Records from which the file of a run is compressed, to a twentieth of its size."""
@@ -48,8 +162,7 @@ def import_(source: str, options: ImportOptions, out: Path) -> dict[Path, list[R
         runs.setdefault(record.run, []).append(record)
     if not runs:
         raise AtlasError("contains no record", where=given, remedy="check the file")
-    contents = {run: b"".join(map(_line, records)) for run, records in runs.items()}
-    files = {}
+    contents, files = {run: b"".join(map(_line, records)) for run, records in runs.items()}, {}
     try:
         for run, records in runs.items():
             plain, packed = out / f"{run}{SUFFIX}", out / f"{run}{SUFFIX}{COMPRESSED}"
@@ -64,10 +177,6 @@ def import_(source: str, options: ImportOptions, out: Path) -> dict[Path, list[R
 
 def _line(record: Record) -> bytes:
     """Return the record's line. Raises `AtlasError` for a record that could not be read back."""
-    where = f"{record.cell.model!r:.100} of {record.run!r:.100}"
-    try:
-        line = encode(record)
-    except OverflowError as error:
-        raise AtlasError(f"not a record: {error}", where=where, remedy=AGAIN) from None
-    decode(line, where)
+    line = encode(record)
+    decode(line, f"{record.cell.model!r:.100} of {record.run!r:.100}")
     return line

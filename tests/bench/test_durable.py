@@ -17,7 +17,7 @@ from atlas_data import measured
 from bench import durable
 from bench.errors import AtlasError
 from bench.exchange import transfer
-from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import ImportOptions
 from bench.records.run_file import append, encode, read
 
 RECORDS = [measured(run="run"), measured(run="run", model="BeiT"), measured(run="run", process=1)]

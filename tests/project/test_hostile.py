@@ -28,8 +28,7 @@ from mkdocs.exceptions import MkDocsException
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.exchange.source_files import ImportOptions
-from bench.exchange.transfer import import_
+from bench.exchange.transfer import ImportOptions, import_
 from bench.records.record import RESULTS
 from bench.records.run_file import decode, encode
 from generator.checks import checks

@@ -15,8 +15,7 @@ from threading import Thread
 import pytest
 from conftest import ROOT
 
-from bench.exchange.source_files import ImportOptions
-from bench.exchange.transfer import import_
+from bench.exchange.transfer import ImportOptions, import_
 from bench.records.run_file import read
 
 HEADER = (

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from bench.errors import AtlasError
-from bench.exchange.source_files import ImportOptions, rows
+from bench.exchange.transfer import ImportOptions, rows
 from bench.records.record import (
     SCHEMA,
     Cell,

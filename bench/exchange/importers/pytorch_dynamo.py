@@ -18,7 +18,7 @@ import msgspec
 
 from bench.errors import AtlasError, counted
 from bench.exchange.importers.timm import FLAGS, NO_TYPE
-from bench.exchange.source_files import AGAIN, ImportOptions, Known, rows
+from bench.exchange.transfer import AGAIN, ImportOptions, Known, rows
 from bench.records import record as records
 from bench.records.record import Cell, Compilation, Environment, Measurement, Record, Samples, Source, Status, Task
 from bench.records.run_file import file_slug

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from bench.errors import AtlasError
-from bench.exchange.source_files import ImportOptions, Known, Positive, Whole, rows
+from bench.exchange.transfer import ImportOptions, Known, Positive, Whole, rows
 from bench.records import record as records
 from bench.records.record import Cell, Environment, Measurement, Record, Samples, Source, Status, Work
 

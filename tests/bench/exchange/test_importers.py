@@ -12,8 +12,7 @@ from bench.exchange import transfer
 from bench.exchange.check import check
 from bench.exchange.importers.pytorch_dynamo import MODES
 from bench.exchange.importers.timm import Setup, parse
-from bench.exchange.source_files import ImportOptions
-from bench.exchange.transfer import import_
+from bench.exchange.transfer import ImportOptions, import_
 from bench.records.record import UNEQUAL_BATCHES, Record, Status
 from bench.records.run_file import read, run_files
 from generator.data.load import load

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from bench.exchange.importers import huggingface_2023, timm
-from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import ImportOptions
 from bench.records.record import RESULTS, TOY, UNEQUAL_BATCHES, Record
 from bench.records.run_file import read, run_files, run_of
 
