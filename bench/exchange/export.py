@@ -8,7 +8,6 @@ The last columns, `derived.…`, hold latencies and speedup computed from the ra
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,9 +18,9 @@ import pandas as pd
 
 from bench.choices import existing
 from bench.errors import AtlasError, unwritable
-from bench.records.record import Record
 from bench.records.run_file import read, run_files
-from bench.statistics.cells import latency, speedup
+from bench.statistics.cells import Cells
+from bench.statistics.processes import VARIANTS
 
 
 def export(paths: Sequence[Path], out: Path) -> int:
@@ -30,25 +29,17 @@ def export(paths: Sequence[Path], out: Path) -> int:
     if not records:
         where = ", ".join(map(str, paths))
         raise AtlasError("contains no records", where=where, remedy="measure something first: python -m bench run")
-    rows = pd.json_normalize([_row(record) for record in records]).convert_dtypes()
+    fields = [msgspec.to_builtins(record, builtin_types=(datetime,)) for record in records]
+    rows = pd.json_normalize(fields).convert_dtypes()
+    cells = Cells([[record.measurement] if record.measurement else [] for record in records])
+    rows["derived.eager_ms"], rows["derived.compiled_ms"] = (cells.latency(variant)[0] for variant in VARIANTS)
+    rows["derived.speedup"] = cells.speedup[0]
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         rows.map(_cell).to_csv(out, index=False, lineterminator="\n")
     except OSError as error:
         raise unwritable(out, error) from None
     return len(records)
-
-
-def _row(record: Record) -> dict[str, Any]:
-    """Return the fields of a record, and figures that follow from them."""
-    fields: dict[str, Any] = msgspec.to_builtins(record, builtin_types=(datetime,))
-    if measurement := record.measurement:
-        fields["derived"] = {
-            "eager_ms": latency([measurement.eager]).value,
-            "compiled_ms": latency([measurement.compiled]).value if measurement.compiled else math.nan,
-            "speedup": speedup([measurement]).value,
-        }
-    return fields
 
 
 def _cell(value: Any) -> Any:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import Self
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -22,7 +21,6 @@ from bench.records.record import Record
 from bench.statistics.cells import Cells
 from bench.statistics.digits import LATENCY, rounded, rounded_ends
 from bench.statistics.intervals import Estimate
-from bench.statistics.processes import Processes
 
 
 class Reporter:
@@ -122,12 +120,7 @@ _FIGURES = ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "br
 def _figures(groups: Sequence[Sequence[Record]]) -> list[list[str]]:
     """Return the figures of cells of one run, given the records of each."""
     measured = [[record.measurement for record in group if record.measurement] for group in groups]
-    cells = Cells(
-        Processes([each for several in measured for each in several]),
-        np.array([len(several) for several in measured]),
-        np.full(len(groups), np.nan),
-        np.zeros(len(groups), np.int64),
-    )
+    cells = Cells(measured)
     found = (cells.latency("eager"), cells.latency("compiled"), cells.speedup, cells.break_even("cold"))
     rows = []
     for at, several in enumerate(measured):

@@ -1,8 +1,8 @@
 """Every figure of a cell from what its processes measured: latency, speedup, break-even, memory, efficiency.
 
-Takes `Processes`, how many of them each cell has and the run of each; works in arrays of shape (cells, processes), so
-that thousands of cells take little longer than one. A single cell is the case of one row: `Cells.of`, or `latency`,
-`speedup` and `break_even_calls`, which return an `Estimate`. What was not measured is nan, and so is what follows.
+Takes the measurements of the processes of each cell; works in arrays of shape (cells, processes), so that thousands of
+cells take little longer than one. For a single cell, `latency` and `speedup` return an `Estimate`. What was not
+measured is nan, and so is what follows.
 """
 
 from __future__ import annotations
@@ -30,22 +30,24 @@ from bench.statistics.verdicts import verdicts, verdicts_without_interval
 
 
 class Cells:
-    """Cells and their processes, which follow each other cell by cell.
+    """Cells, each with the measurements of its processes.
 
-    `sizes`, `batch_sizes` and `runs` have the shape (cells,): how many processes there are, the images of a call, and
-    a number for each run on a device, whose cells tell of each other's scatter.
+    `batch_sizes` and `runs` have the shape (cells,): the images of a call, without which nothing is known per image,
+    and a number for each run on a device, whose cells tell of each other's scatter. By default, all are of one run.
     """
 
-    def __init__(self, processes: Processes, sizes: Indices, batch_sizes: Array, runs: Indices) -> None:
-        self.processes, self.batch_sizes, self.runs = processes, batch_sizes, runs
+    def __init__(
+        self,
+        groups: Sequence[Sequence[Measurement]],
+        batch_sizes: Sequence[float] | None = None,
+        runs: Sequence[int] | Indices | None = None,
+    ) -> None:
+        sizes = np.array([len(group) for group in groups], np.int64)
+        self.processes = Processes([each for group in groups for each in group])
+        self.batch_sizes = np.full(len(groups), np.nan) if batch_sizes is None else np.array(batch_sizes, np.float64)
+        self.runs = np.zeros(len(groups), np.int64) if runs is None else np.array(runs, np.int64)
         self.at = np.full((len(sizes), max(1, sizes.max(initial=0))), -1)  # -1 for none
         self.at[np.arange(self.at.shape[1]) < sizes[:, None]] = np.arange(sizes.sum())
-
-    @classmethod
-    def of(cls, measurements: Sequence[Measurement], batch_size: float = np.nan) -> Cells:
-        """Build one cell from the measurements of its processes. Without its batch size, nothing is known per image."""
-        size, batch_sizes = np.array([len(measurements)]), np.array([batch_size])
-        return cls(Processes(measurements), size, batch_sizes, np.zeros(1, np.int64))
 
     def __getitem__(self, name: str) -> Array:
         """A figure of every process, shape (cells, processes)."""
@@ -275,26 +277,22 @@ class Cells:
 
 def latency(variants: Sequence[Samples]) -> Estimate:
     """Return the latency of one variant in ms, pooled over its processes."""
-    return _only(Cells.of([Measurement(eager=each) for each in variants]).latency("eager"))
+    return only(Cells([[Measurement(eager=each) for each in variants]]).latency("eager"))
 
 
 def speedup(measurements: Sequence[Measurement]) -> Estimate:
     """Return eager ÷ compiled of one cell."""
-    return _only(Cells.of(measurements).speedup)
-
-
-def break_even_calls(measurements: Sequence[Measurement]) -> Estimate:
-    """Return the calls after which compiling a cell has paid back: see `Cells.break_even`."""
-    return _only(Cells.of(measurements).break_even("cold"))
+    return only(Cells([measurements]).speedup)
 
 
 def best_peaks(measurements: Sequence[Measurement]) -> Peaks | None:
     """Return the best rates of the device in any of the processes, or None if no process measured them."""
-    known = {name: float(rate[0]) for name, rate in Cells.of(measurements).peaks.items() if not np.isnan(rate[0])}
+    known = {name: float(rate[0]) for name, rate in Cells([measurements]).peaks.items() if not np.isnan(rate[0])}
     return Peaks(**known) if known else None
 
 
-def _only(interval: Interval) -> Estimate:
+def only(interval: Interval) -> Estimate:
+    """Return the interval of the only cell."""
     return Estimate(*(float(ends[0]) for ends in interval))
 
 

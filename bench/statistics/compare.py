@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from bench.choices import pick
 from bench.errors import AtlasError
-from bench.records.record import COMPARABLE, RESULTS, Cell, Measurement, Record, Samples, Status, worst
+from bench.records.record import COMPARABLE, RESULTS, Cell, Record, Samples, Status, worst
 from bench.records.run_file import read, run_files, run_of
 from bench.statistics.cells import Cells
 from bench.statistics.intervals import UNKNOWN, Estimate, Means, difference
-from bench.statistics.processes import Processes, VariantName
+from bench.statistics.processes import VariantName
 from bench.statistics.verdicts import verdicts
 
 VERSIONS = ("torch", "transformers", "accelerator", "driver", "python", "platform", "commit")
@@ -134,8 +134,8 @@ def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Com
         table[f"{name}_status"] = [end.status for end in ends]
         table[f"{name}_reason"] = [end.reason or "" for end in ends]
         table[f"{name}_processes"] = (cells.at >= 0).sum(axis=1)
-        table[f"{name}_ms"] = cells.latency("eager")[0]
-        logs.append(_logs(cells))
+        table[f"{name}_ms"] = cells.latency(variant)[0]
+        logs.append(_logs(cells, variant))
     comparable = (table["before_status"].isin(COMPARABLE) & table["after_status"].isin(COMPARABLE)).to_numpy()
     change, low, high = np.where(comparable, difference(logs[1], logs[0]), np.nan)
     table["change"], table["change_low"], table["change_high"] = np.expm1([change, low, high])
@@ -151,7 +151,7 @@ def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Com
         cells=table,
         differences={name: pair for name, pair in values.items() if pair[0] != pair[1]},
         overall=_overall(logs, comparable),
-        control=_overall([_logs(_pooled(groups, other)) for groups in sides.values()], comparable),
+        control=_overall([_logs(_pooled(groups, other), other) for groups in sides.values()], comparable),
     )
 
 
@@ -164,31 +164,24 @@ def _first_case(side: Side) -> str:
 
 
 def _pooled(groups: Sequence[Sequence[Record]], variant: VariantName) -> Cells:
-    """Return the cells with the latencies of a variant as those of eager, pooled as on the pages. Only samples of the
-    batch size of their cell count: a source may have another one for one of the two."""
-    found = [
-        [Measurement(eager=samples) for record in group if (samples := _timed(record, variant))] for group in groups
-    ]
+    """Return the cells of one side, pooled as on the pages.
+
+    A latency counts at the batch size of its cell alone: a source may have another one for eager or compiled.
+    """
+
+    def is_timed(record: Record) -> bool:
+        samples: Samples | None = getattr(record.measurement, variant, None)
+        return samples is not None and samples.batch_size in (None, record.cell.batch_size)
+
     runs = [group[0].run for group in groups]
-    return Cells(
-        Processes([each for several in found for each in several]),
-        np.array([len(several) for several in found]),
-        np.full(len(groups), np.nan),
-        np.array([runs.index(run) for run in runs]),
-    )
+    found = [[record.measurement for record in group if record.measurement and is_timed(record)] for group in groups]
+    return Cells(found, runs=[runs.index(run) for run in runs])
 
 
-def _timed(record: Record, variant: VariantName) -> Samples | None:
-    samples: Samples | None = getattr(record.measurement, variant, None)
-    if samples is None or samples.batch_size not in (None, record.cell.batch_size):
-        return None
-    return samples if samples.rounds_ms or samples.published_ms else None
-
-
-def _logs(cells: Cells) -> Means:
+def _logs(cells: Cells, variant: VariantName) -> Means:
     """Return the logarithms of the latencies, of published ones too, with their scatter."""
     with np.errstate(divide="ignore"):
-        return cells.logs("eager")._replace(mean=np.log(cells.latency("eager")[0]))
+        return cells.logs(variant)._replace(mean=np.log(cells.latency(variant)[0]))
 
 
 def _overall(sides: Sequence[Means], comparable: NDArray[np.bool_]) -> Estimate:

@@ -29,7 +29,6 @@ from bench.records.record import DOCTOR, THROUGHPUT_PROFILES, Cell, Environment,
 from bench.statistics.causes import explain
 from bench.statistics.cells import Cells
 from bench.statistics.intervals import Indices
-from bench.statistics.processes import Processes
 from generator.cache import Cache, code_digest, digest
 from generator.data.archive import Database, Stamp, measurements
 from generator.data.families import family_slug
@@ -354,9 +353,8 @@ def _made(database: Database, ids: Sequence[int]) -> _Rows:
     rows = [describe(list(group)) for _, group in groupby(lines, key=itemgetter("id"))]
     several = [list(_measured(row["lines"], measured)) for row in rows]
     cells = Cells(
-        Processes([one for each in several for one in each]),
-        np.array([len(each) for each in several], np.int64),
-        np.array([row["batch_size"] for row in rows], np.float64),
+        several,
+        [row["batch_size"] for row in rows],
         pd.factorize(np.array([f"{row['run']} {row['device']}" for row in rows], object))[0],
     )
     rounds, figures, wanted = cells.rounds_ms(), _figures(cells), set(ids)

@@ -98,6 +98,6 @@ def test_the_interval_holds_the_truth_as_often_as_it_claims(machine: SimulatedMa
 
 def test_eager_against_itself_is_called_different_once_in_a_hundred_at_most() -> None:
     wrong = sum(
-        str(Cells.of(cell).verdicts[0]) in {"faster", "slower"} for cell in cells(SimulatedMachine(truth=1.0), seed=5)
+        str(Cells([cell]).verdicts[0]) in {"faster", "slower"} for cell in cells(SimulatedMachine(truth=1.0), seed=5)
     )
     assert wrong / RUNS <= 0.01 + chance(0.01)

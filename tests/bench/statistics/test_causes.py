@@ -28,12 +28,12 @@ def cell(eager: Samples | float, compiled: Samples | float, **known: Any) -> lis
 
 
 def explain(measurements: list[Measurement]) -> tuple[Explanation, ...]:
-    (found,) = definition.explain(Cells.of(measurements))
+    (found,) = definition.explain(Cells([measurements]))
     return tuple(found)
 
 
 def figures(measurements: list[Measurement], batch_size: float = math.nan) -> dict[str, float]:
-    return {name: float(values[0]) for name, values in Cells.of(measurements, batch_size).figures().items()}
+    return {name: float(values[0]) for name, values in Cells([measurements], [batch_size]).figures().items()}
 
 
 def causes(measurements: list[Measurement]) -> list[Cause]:
@@ -143,7 +143,7 @@ def test_efficiency_is_work_over_time_and_the_best_peak() -> None:
     measurements = cell(10.0, 5.0, peaks=PEAKS)
     measurements[1] = msgspec.structs.replace(measurements[1], work=work)
     measurements[2] = msgspec.structs.replace(measurements[2], peaks=Peaks(matmul_flop_s=2e12, copy_bytes_s=1e10))
-    peaks = {name: best[0] for name, best in Cells.of(measurements).peaks.items()}
+    peaks = {name: best[0] for name, best in Cells([measurements]).peaks.items()}
     assert peaks == {"matmul_flop_s": 2e12, "copy_bytes_s": 1e11}
     found = figures(measurements)
     assert found["eager_flop_s"] == pytest.approx(2e11)

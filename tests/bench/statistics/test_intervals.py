@@ -12,7 +12,7 @@ from conftest import THOROUGH
 from hypothesis import given, strategies as st
 
 from bench.records.record import Compilation, Measurement, Samples, Start
-from bench.statistics.cells import Cells, break_even_calls, latency, speedup
+from bench.statistics.cells import Cells, latency, only, speedup
 from bench.statistics.intervals import (
     Estimate,
     Means,
@@ -22,7 +22,6 @@ from bench.statistics.intervals import (
     over_processes,
     student,
 )
-from bench.statistics.processes import Processes
 from bench.statistics.verdicts import SAME, verdicts
 
 
@@ -32,7 +31,7 @@ def variant(rounds: Iterable[Iterable[float]]) -> Samples:
 
 def figures(variants: Sequence[Samples]) -> dict[str, float]:
     """The columns of a cell of which only eager was measured."""
-    cells = Cells.of([Measurement(eager=each) for each in variants])
+    cells = Cells([[Measurement(eager=each) for each in variants]])
     return {name: float(values[0]) for name, values in cells.figures().items()}
 
 
@@ -115,12 +114,12 @@ def test_published_means_give_values_without_intervals() -> None:
     assert math.isnan(speedup([published]).low)
     assert latency([published.eager]).value == 9.0
     assert math.isnan(figures([published.eager])["eager_samples"])
-    assert Cells.of([published]).saving[0].tolist() == [3.0]
-    assert Cells.of([published]).verdicts.tolist() == [
+    assert Cells([[published]]).saving[0].tolist() == [3.0]
+    assert Cells([[published]]).verdicts.tolist() == [
         "faster"
     ]  # a published figure has no interval: differences beyond 5% are clear
     close = Measurement(eager=Samples(published_mean_ms=6.2), compiled=Samples(published_mean_ms=6.0))
-    assert Cells.of([close]).verdicts.tolist() == ["inconclusive"]
+    assert Cells([[close]]).verdicts.tolist() == ["inconclusive"]
 
 
 # ── Break-even ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -128,18 +127,18 @@ def test_published_means_give_values_without_intervals() -> None:
 
 def test_break_even_is_cost_over_saving() -> None:
     measurement = pair([30.0] * 9, [20.0] * 9, cold_s=5.0, warm_s=1.0)
-    assert break_even_calls([measurement]) == Estimate(500.0, 500.0, 500.0)
-    assert Cells.of([measurement]).break_even("warm")[0].tolist() == [100.0]
+    assert only(Cells([[measurement]]).break_even("cold")) == Estimate(500.0, 500.0, 500.0)
+    assert Cells([[measurement]]).break_even("warm")[0].tolist() == [100.0]
 
 
 def test_what_is_not_faster_never_pays_back() -> None:
-    assert break_even_calls([pair([20.0] * 9, [30.0] * 9, cold_s=5.0)]).value == math.inf
+    assert only(Cells([[pair([20.0] * 9, [30.0] * 9, cold_s=5.0)]]).break_even("cold")).value == math.inf
 
 
 def test_nobody_knows_when_an_unclear_gain_pays_back() -> None:
     cell = [pair([eager] * 9, [20.0] * 9, cold_s=5.0) for eager in (19.0, 22.0, 24.0)]
-    assert Cells.of(cell).verdicts.tolist() == ["inconclusive"]
-    assert math.isnan(break_even_calls(cell).value)
+    assert Cells([cell]).verdicts.tolist() == ["inconclusive"]
+    assert math.isnan(only(Cells([cell]).break_even("cold")).value)
 
 
 # ── Verdicts and stopping ───────────────────────────────────────────────────────────────────────────────────────────
@@ -171,17 +170,10 @@ def test_warm_up_ends_when_two_windows_agree() -> None:
 # ── Simulated clocks ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def together(several: Sequence[Sequence[Measurement]], runs: Sequence[int]) -> Cells:
-    """Return cells of several runs, which have a number each."""
-    processes = Processes([each for cell in several for each in cell])
-    sizes = np.array([len(cell) for cell in several])
-    return Cells(processes, sizes, np.full(len(several), np.nan), np.array(runs))
-
-
 @pytest.mark.parametrize("k", [3, 5, 8] if THOROUGH else [3, 8])
 def test_intervals_of_cells_that_stand_alone_cover_the_truth(k: int) -> None:
     rng, truth, number = np.random.default_rng(k), 1.5, 1000
-    cells = together([simulated(rng, truth, k=k, between=0.04, within=0.03) for _ in range(number)], range(number))
+    cells = Cells([simulated(rng, truth, k=k, between=0.04, within=0.03) for _ in range(number)], runs=range(number))
     _, low, high = cells.speedup
     assert 0.93 <= np.mean((low <= truth) & (truth <= high)) <= 0.97
 
@@ -196,7 +188,9 @@ def test_a_few_processes_borrow_scatter_from_the_other_cells_of_their_run(spread
         for _ in range(12 * number)
     ]
     runs = np.repeat(np.arange(number), 12).tolist()
-    (_, low, high), (_, lone_low, lone_high) = (together(several, each).speedup for each in (runs, range(len(several))))
+    (_, low, high), (_, lone_low, lone_high) = (
+        Cells(several, runs=each).speedup for each in (runs, range(len(several)))
+    )
     assert 0.93 <= np.mean((low <= truth) & (truth <= high)) <= 0.975
     narrower = np.median(high - low) / np.median(lone_high - lone_low)
     assert narrower < (0.65 if spread < 0.5 else 1.0)
@@ -206,7 +200,7 @@ def test_six_processes_and_small_runs_borrow_nothing() -> None:
     rng = np.random.default_rng(4)
     for k, number in ((6, 12), (3, 5)):
         several = [simulated(rng, 1.5, k=k, between=0.03, within=0.01, rounds=9) for _ in range(number)]
-        pooled, alone = (together(several, runs).speedup for runs in ([0] * number, range(number)))
+        pooled, alone = (Cells(several, runs=runs).speedup for runs in ([0] * number, range(number)))
         np.testing.assert_array_equal(pooled, alone)
 
 
@@ -253,7 +247,7 @@ def test_variants_in_processes_of_their_own_are_compared_unpaired(truth: float) 
         ]
         for _ in range(number)
     ]
-    _, low, high = together(several, range(number)).speedup
+    _, low, high = Cells(several, runs=range(number)).speedup
     assert 0.93 <= np.mean((low <= truth) & (truth <= high)) <= 0.985
     assert np.isin(verdicts(low, high), ("faster", "slower")).mean() <= (0.03 if truth == 1.0 else 1.0)
 
