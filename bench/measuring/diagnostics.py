@@ -7,9 +7,9 @@ last, and what fails is missing. Imports torch.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
-from functools import partial
+from typing import Any
 
 import msgspec
 import torch
@@ -19,12 +19,9 @@ from bench.measuring import accuracy, roofline
 from bench.measuring.build import Loaded
 from bench.measuring.pair import Pair, autocast, load_job
 from bench.measuring.rounds import Subject, sample, warm_up
-from bench.plans.messages import PEAKS, Job, Phase, Send
-from bench.records.record import COMPILE_MODES, Accuracy, Measurement, Samples
+from bench.plans.messages import Job, Phase, Send
+from bench.records.record import COMPILE_MODES, Accuracy, Graphs, Measurement, Samples, Work
 from bench.records.scrub import one_line
-
-Step = Callable[[Measurement], Measurement]
-"""Adds one result to a measurement."""
 
 
 def examined(
@@ -32,35 +29,37 @@ def examined(
 ) -> tuple[Measurement, Accuracy | None]:
     """Return the measurement with all results, and the errors of compiled if they are known.
 
-    `outputs`: of eager and of compiled. `Measurement.failures` says why what fails is missing.
+    `outputs`: of eager and of compiled. `Measurement.failures` says why what fails is missing. Only the first process
+    records what is equal in all.
     """
-    failures, errors = dict[str, str](), list[Accuracy]()
-    for name, step in _steps(pair, outputs, errors):
+    job, failures, errors = pair.job, dict[str, str](), list[Accuracy]()
+
+    def add(name: str, results: Callable[[], dict[str, Any]]) -> None:
+        nonlocal measurement
         send(Phase(name=name))
         try:
-            measurement = step(measurement)
+            measurement = msgspec.structs.replace(measurement, **results())
         except Exception as error:  # noqa: BLE001 - the latencies are sampled, and worth more than what explains them
-            failures[name] = told(pair.job, error)
-    return msgspec.structs.replace(measurement, failures=failures), next(iter(errors), None)
+            failures[name] = told(job, error)
 
+    def compare_outputs() -> dict[str, Any]:
+        errors.append(compared(pair, *outputs))
+        return {"accuracy": errors[0]} if accuracy.is_finite(errors[0]) else {}
 
-def _steps(pair: Pair, outputs: list[accuracy.Tensors], errors: list[Accuracy]) -> Iterator[tuple[str, Step]]:
-    """Yield the steps. Only the first process records what is equal in all."""
-    job = pair.job
-    for name, subject in (("eager", pair.eager), ("compiled", pair.compiled)):
-        yield f"resources of {name}", partial(_with_samples, name, partial(pair.with_resources, subject))
-        yield f"device time of {name}", partial(_with_samples, name, partial(pair.with_device_time, subject))
+    add("resources of eager", lambda: {"eager": pair.with_resources(pair.eager, measurement.eager)})
+    add("device time of eager", lambda: {"eager": pair.with_device_time(pair.eager, measurement.eager)})
+    add("resources of compiled", lambda: {"compiled": pair.with_resources(pair.compiled, measurement.compiled)})
+    add("device time of compiled", lambda: {"compiled": pair.with_device_time(pair.compiled, measurement.compiled)})
     if job.cell.variant.startswith("compile:"):
-        yield "graphs", lambda given: msgspec.structs.replace(given, graphs=pair.inspect_graphs())
-    yield "accuracy", partial(_with_accuracy, pair, outputs, errors)
+        add("graphs", lambda: {"graphs": pair.inspect_graphs()})
+    add("accuracy", compare_outputs)
     if not job.warm:
-        yield "work", partial(_with_work, pair)
-    if job.peaks:
-        yield "peaks of the run", lambda given: msgspec.structs.replace(given, peaks=job.peaks)
-    else:
-        yield PEAKS, partial(_with_peaks, pair)
+        add("work", lambda: {"work": _work(pair, measurement.graphs)})
+    dtype = getattr(torch, job.cell.dtype)
+    add("peaks", lambda: {"peaks": job.peaks or roofline.peaks(pair.device, dtype)})
     if not job.warm and job.sampling.compares_layouts and job.cell.variant.removeprefix("compile:") in COMPILE_MODES:
-        yield "memory layout", lambda given: msgspec.structs.replace(given, others=_layouts(pair))
+        add("memory layout", lambda: {"others": _layouts(pair)})
+    return msgspec.structs.replace(measurement, failures=failures), next(iter(errors), None)
 
 
 def told(job: Job, error: Exception) -> str:
@@ -68,28 +67,11 @@ def told(job: Job, error: Exception) -> str:
     return one_line(f"{type(error).__name__}: {job.recipe.without_folder(str(error))}")
 
 
-def _with_samples(name: str, ask: Callable[[Samples | None], Samples], measurement: Measurement) -> Measurement:
-    return msgspec.structs.replace(measurement, **{name: ask(getattr(measurement, name))})
-
-
-def _with_work(pair: Pair, measurement: Measurement) -> Measurement:
+def _work(pair: Pair, graphs: Graphs | None) -> Work:
     with autocast(pair.job.cell):
         work = roofline.work(pair.loaded.module, pair.loaded.batches[0])
-    is_known = pair.traffic_bytes and measurement.graphs and not measurement.graphs.recompiles
-    traffic = sum(pair.traffic_bytes) if is_known else None
-    return msgspec.structs.replace(measurement, work=msgspec.structs.replace(work, compiled_traffic_bytes=traffic))
-
-
-def _with_peaks(pair: Pair, measurement: Measurement) -> Measurement:
-    peaks = roofline.peaks(pair.device, getattr(torch, pair.job.cell.dtype))
-    return msgspec.structs.replace(measurement, peaks=peaks)
-
-
-def _with_accuracy(
-    pair: Pair, outputs: list[accuracy.Tensors], errors: list[Accuracy], measurement: Measurement
-) -> Measurement:
-    errors.append(compared(pair, *outputs))
-    return msgspec.structs.replace(measurement, accuracy=errors[0]) if accuracy.is_finite(errors[0]) else measurement
+    is_known = pair.traffic_bytes and graphs and not graphs.recompiles
+    return msgspec.structs.replace(work, compiled_traffic_bytes=sum(pair.traffic_bytes) if is_known else None)
 
 
 def _layouts(pair: Pair) -> dict[str, Samples]:

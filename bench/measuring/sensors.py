@@ -1,15 +1,13 @@
 """Read an accelerator's sensors: clock, temperature, throttle reasons, and processes that use it. Imports torch.
 
-`Sensors` takes a device and answers single questions; `DeviceWatch` reads it between rounds and returns a `Telemetry`.
-NVIDIA devices are read through NVML. AMD devices tell clock and temperature through `torch.cuda`, and others nothing.
-What cannot be read is listed as unreadable.
+`Sensors` takes a device and answers single questions; `bench.measuring.interference.RoundWatch` reads them between
+rounds. NVIDIA devices are read through NVML. AMD devices tell clock and temperature through `torch.cuda`, and others
+nothing. What cannot be read is listed as unreadable.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -18,12 +16,7 @@ from typing import Any
 import torch
 
 from bench.errors import attempt
-from bench.measuring.interference import SLOWDOWNS, throttle_reasons
-from bench.records.record import Telemetry
-
-READ_EVERY_S = 0.1
-"""Time between readings, outside of timed calls. One takes well below a millisecond, so that they cost less than 1%.
-While the device is throttled, it is read after every round."""
+from bench.measuring.interference import throttle_reasons
 
 
 class Sensors:
@@ -76,36 +69,3 @@ def _answers(device: torch.device) -> Mapping[str, Callable[[], Any]]:
         "processes": lambda: {each.pid for each in pynvml.nvmlDeviceGetComputeRunningProcesses(gpu)},
         "driver": lambda: str(pynvml.nvmlSystemGetDriverVersion()),
     }
-
-
-class DeviceWatch:
-    """Reads the sensors between rounds, at most every `READ_EVERY_S`, and keeps the readings."""
-
-    def __init__(self, sensors: Sensors, clock: Callable[[], float] = time.monotonic) -> None:
-        self._sensors = sensors
-        self._clock = clock
-        self._next = -float("inf")
-        self._readings: dict[str, list[int]] = {"clock": [], "temperature": []}
-        self._reasons: Counter[str] = Counter()
-        self._throttled = False
-
-    def is_throttled(self) -> bool:
-        """Return whether heat or a fault slows the device down, as last read."""
-        if self._throttled or self._clock() >= self._next:
-            self._next = self._clock() + READ_EVERY_S
-            for question, readings in self._readings.items():
-                if (value := self._sensors.read(question)) is not None:
-                    readings.append(value)
-            reasons = self._sensors.read("slowdown") or frozenset()
-            self._reasons.update(reasons)
-            self._throttled = not reasons.isdisjoint(SLOWDOWNS)
-        return self._throttled
-
-    def telemetry(self) -> Telemetry:
-        """Return all readings, and the number of readings with each throttle reason."""
-        return Telemetry(
-            clock_mhz=tuple(self._readings["clock"]),
-            temperature_c=tuple(self._readings["temperature"]),
-            throttle_reasons=dict(sorted(self._reasons.items())),
-            unreadable=tuple(sorted(self._sensors.unreadable)),
-        )

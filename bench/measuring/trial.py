@@ -23,7 +23,6 @@ from bench.measuring.doctor import NO_COMPILER
 from bench.measuring.interference import DEVICE, RoundWatch
 from bench.measuring.pair import Pair, gradient_mode
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
-from bench.measuring.sensors import DeviceWatch
 from bench.measuring.variants import VARIANTS
 from bench.plans.messages import BUILDING, CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records.record import Accuracy, Compilation, Measurement, Samples, Status
@@ -185,7 +184,7 @@ def sampled(pair: Pair, subjects: tuple[Subject, ...], send: Send) -> tuple[Meas
     expected = expected_rounds(subjects, pair.job.sampling)
     gc.collect()
     gc.freeze()  # collections within a call need not traverse the objects that exist by now
-    watch = RoundWatch(1, DeviceWatch(pair.sensors)) if pair.sensors else RoundWatch(torch.get_num_threads())
+    watch = RoundWatch(1 if pair.sensors else torch.get_num_threads(), pair.sensors)
     last, reported = Round(0), -math.inf
     for last in sample(subjects, pair.job.sampling, rng=random.Random(), disturbance=watch.disturbance):
         if time.monotonic() - reported >= REPORT_EVERY_S:

@@ -23,9 +23,6 @@ Weights = Literal["random", "pretrained"]
 STARTING, BUILDING = "starting", "building"
 """Phases of a worker until it has a model: until its first message, it starts Python and imports torch."""
 
-PEAKS = "peaks"
-"""The phase of a worker that measures the peaks of the device, and has not been given them."""
-
 MEMORY_WORDS = (
     *("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc"),
     *("_alloc_failed", "_allocation_failed"),  # cuBLAS and cuDNN
