@@ -45,7 +45,7 @@ def check_command(paths: Sequence[Path]) -> None:
 
 @click.command("import")
 @click.argument("source", metavar=f"[{'|'.join(importers())}]")
-@click.argument("files", nargs=-1, type=PATH)
+@click.argument("files", nargs=-1, type=PATH, required=True)
 @click.option("--out", type=folder, default=PUBLISHED, metavar="DIR", help="Folder of run files.")
 @click.option("--device-name", metavar="NAME", help='Such as "NVIDIA A100-SXM4-40GB".')
 @click.option("--torch", metavar="VERSION", help="Such as 2.9.0.")

@@ -39,7 +39,7 @@ AGAIN = "get the file from its source again"
 class ImportOptions:
     """The arguments of `bench import`: the files, and values that they do not state (None if not given)."""
 
-    files: tuple[Path, ...] = ()
+    files: tuple[Path, ...]
     device_name: str | None = None
     torch: str | None = None
     dtype: str | None = None
@@ -57,12 +57,6 @@ class ImportOptions:
             option = f"--{name.replace('_', '-')}"
             raise AtlasError(f"does not say its {option[2:]}", where=str(where), remedy=f"add {option} {example}")
         return value
-
-    def some_files(self, kind: str) -> tuple[Path, ...]:
-        """Return the files. Raises `AtlasError` if there are none."""
-        if not self.files:
-            raise AtlasError("no file was given", where="FILE", remedy=f"name {kind}")
-        return self.files
 
     def source(self, files: Sequence[Path], *, title: str, url: str = "", licence: str = "", note: str) -> Source:
         """Return the source of some files, as the options say or by default. Raises `AtlasError` for a missing one."""

@@ -18,7 +18,6 @@ from typing import Any
 
 import pandas as pd
 
-from bench.exchange.importers import huggingface_2023
 from bench.plans.models import MODELS
 from bench.records.record import UNEQUAL_BATCHES, Workload
 from bench.statistics.verdicts import Verdict
@@ -779,7 +778,7 @@ class Atlas(_Known):
 
     @cached_property
     def _of_2023(self) -> pd.DataFrame:
-        return where(self.cells, self.cells["run"] == huggingface_2023.RUN)
+        return where(self.cells, self.cells["run"] == "huggingface-2023")
 
 
 def _section_slugs(sections: Sequence[tuple[Any, ...]]) -> list[str]:

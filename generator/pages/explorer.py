@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.exchange.importers import huggingface_2023
 from bench.records.record import Status
 from bench.statistics.verdicts import NOISE
 from generator.data.digits import digits, with_interval
@@ -192,7 +191,11 @@ def texts(atlas: Atlas, words: Words, link: Link) -> dict[str, Any]:
         "explained": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
         "details": _details(words),
         # Notes of other sources stay in English.
-        "notes": {huggingface_2023.SOURCE.note: gettext("mean of 300 inferences on one image, after a warm-up")},
+        "notes": {
+            "mean of 300 inferences on one image, after a warm-up": gettext(
+                "mean of 300 inferences on one image, after a warm-up"
+            )
+        },
         "says": _phrases(words.language),
     }
 

@@ -16,8 +16,7 @@ from atlas_data import measured
 
 from bench import durable
 from bench.errors import AtlasError
-from bench.exchange import transfer
-from bench.exchange.transfer import ImportOptions
+from bench.records import document
 from bench.records.run_file import append, encode, read
 
 RECORDS = [measured(run="run"), measured(run="run", model="BeiT"), measured(run="run", process=1)]
@@ -40,12 +39,11 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("full_disk")
 def test_a_full_disk_leaves_all_files_as_they_were(tmp_path: Path) -> None:
-    old = {"huggingface-2023.jsonl": b"old"}
-    (tmp_path / "huggingface-2023.jsonl").write_bytes(b"old")
+    (tmp_path / "selfcheck.json").write_bytes(b"old")
     with pytest.raises(AtlasError, match="cannot be written: No space") as error:
-        transfer.import_("huggingface-2023", ImportOptions(), tmp_path)
+        document.write({}, tmp_path / "selfcheck.json")
     assert "--out" in error.value.remedy
-    assert files(tmp_path) == old
+    assert files(tmp_path) == {"selfcheck.json": b"old"}
 
 
 WRITES = """

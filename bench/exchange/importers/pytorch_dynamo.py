@@ -23,7 +23,6 @@ from bench.records import record as records
 from bench.records.record import Cell, Compilation, Environment, Measurement, Record, Samples, Source, Status, Task
 from bench.records.run_file import file_slug
 
-EXAMPLE = "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv"
 NAME = re.compile(
     r"(?P<backend>.+)_(?P<suite>torchbench|huggingface|timm)(?:_models)?_(?P<dtype>float32|float16|bfloat16|amp)"
     r"_inference_[a-z]+_performance\.csv"
@@ -106,15 +105,14 @@ class Accuracy(msgspec.Struct):
 
 def read(options: ImportOptions) -> Iterator[Record]:
     """Yield one record per row of each performance table. Raises `AtlasError`."""
-    files = options.some_files(f"a table such as {EXAMPLE}")
-    accuracy = {path for path in files if path.name.endswith("_accuracy.csv")}
-    beside = {path: path.with_name(path.name.replace("_performance", "_accuracy")) for path in {*files} - accuracy}
+    accuracy = {path for path in options.files if path.name.endswith("_accuracy.csv")}
+    performance = [path for path in options.files if path not in accuracy]
+    beside = {path: path.with_name(path.name.replace("_performance", "_accuracy")) for path in performance}
     for path in sorted(accuracy - {*beside.values()}):
         remedy = "give the performance table as well"
         raise AtlasError("has no performance table to go with it", where=str(path), remedy=remedy)
-    for path in files:
-        if path in beside:
-            yield from _records(path, beside[path] if beside[path] in accuracy else None, options)
+    for path in performance:
+        yield from _records(path, beside[path] if beside[path] in accuracy else None, options)
 
 
 def _records(path: Path, accuracy: Path | None, options: ImportOptions) -> Iterator[Record]:

@@ -105,7 +105,7 @@ def parse(path: Path) -> tuple[Setup, str]:
 def read(options: ImportOptions) -> Iterator[Record]:
     """Yield one record for each setup, model and image size, in the order of the eager file. Raises `AtlasError`."""
     setups: dict[Setup, dict[str, Path]] = {}
-    for path in options.some_files(f"files such as {EXAMPLE}"):
+    for path in options.files:
         setup, side = parse(path)
         if side in setups.setdefault(setup, {}):
             what = f"contains the same {side} results as {setups[setup][side]}"

@@ -108,7 +108,7 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["run", "--time-budget", "3 minutes"], ["'3 minutes' is not a duration", "9m"]),
         (["run", "--out", "README.md/records"], ["is a file, but a folder is needed here", "choose a folder"]),
         (["run", "--out", ""], ["--out: the path is empty"]),
-        (["export", "csv", "--out", "docs"], ["docs: is a folder, but a file is needed here"]),
+        (["export", "--out", "docs"], ["docs: is a folder, but a file is needed here"]),
         (["run", "--checkpoint", "no such thing"], ["neither a local folder nor a Hugging Face Hub ID"]),
         (["run", "--checkpoint", "a/b"], ["--task"]),
         (["run", "--checkpoint", "a/b", "--task", "object-detecting"], ["did you mean object-detection?"]),
@@ -118,7 +118,7 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["run", "--checkpoint", "docs", "--task", "object-detection"], ["contains no config.json", "save_pretrained"]),
         (["check", "docs"], ["docs: contains no record file"]),
         (["check", "nowhere.jsonl"], ["nowhere.jsonl", "no such file"]),
-        (["import", "huggingface-2024"], ["huggingface-2023"]),
+        (["import", "tim", "a.csv"], ["did you mean timm?"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

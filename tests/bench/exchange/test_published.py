@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench.exchange.importers import huggingface_2023, timm
+from bench.exchange.importers import timm
 from bench.exchange.transfer import ImportOptions
 from bench.records.record import RESULTS, TOY, UNEQUAL_BATCHES, Record
 from bench.records.run_file import read, run_files, run_of
@@ -94,13 +94,6 @@ def test_importing_the_files_of_timm_again_gives_the_same_records(run: str, tmp_
     again = list(timm.read(options))
     assert {each.cell.grad_mode for each in again} == {"no_grad" if source.date < "2025" else "inference_mode"}
     assert [_of_old(each) for each in again] == runs()[run]
-
-
-def test_importing_the_guide_of_2023_again_gives_the_same_records() -> None:
-    again = list(huggingface_2023.read())
-    assert len(again) == 136
-    assert {each.cell.grad_mode for each in again} == {"no_grad"}
-    assert [_of_old(each) for each in again] == runs()["huggingface-2023"]
 
 
 def _of_old(record: Record) -> Record:
