@@ -75,10 +75,9 @@ def run_command(**given: Any) -> None:
 
     from bench.plans.duration import OVERRUN, time_budget
     from bench.plans.plan import quickest_s
-    from bench.running.preflight import preflight
     from bench.running.progress import Reporter, estimate, estimates_table, results_table, time_is_up
     from bench.running.sweep import remaining, run
-    from bench.running.worker_process import run_worker
+    from bench.running.worker_process import preflight, run_worker
 
     start, options = time.monotonic(), SimpleNamespace(**given)
     profile, recipes, cluster = profile_of(options), recipes_of(options), _cluster(options)
@@ -127,7 +126,7 @@ def run_command(**given: Any) -> None:
         console.print(f"Records: {path}")
     if budget_s is not None and (left := remaining(plan, run_file, records)):
         enough = time_budget(quickest_s(left, pace), preparation_s)
-        console.print(time_is_up(left, pace, len(records) - len(run_file.records)))
+        console.print(time_is_up(left, pace))
         console.print(f"To continue, run the same command with --time-budget {enough} or more.")
     sys.exit(OK if any(record.measurement for record in records) else NOTHING_MEASURED)
 

@@ -62,34 +62,30 @@ def relative_error(result: Tensors, reference: Tensors) -> float:
 
     The result is inf if shapes, infinities or nans differ.
     """
-    if len(result) != len(reference):
-        return math.inf
-    return max((_deviation(a, b, _largest) for a, b in zip(result, reference, strict=True)), default=0.0)
+    return _worst(result, reference, lambda values: values.abs().max())
 
 
 def relative_rmse(result: Tensors, reference: Tensors) -> float:
     """Return the largest root-mean-square error of any tensor, as a share of the tensor's root mean square."""
+    return _worst(result, reference, lambda values: values.square().mean().sqrt())
+
+
+def _worst(result: Tensors, reference: Tensors, size: Callable[[torch.Tensor], torch.Tensor]) -> float:
     if len(result) != len(reference):
         return math.inf
-    return max((_deviation(a, b, _rms) for a, b in zip(result, reference, strict=True)), default=0.0)
+    return max((_deviation(a, b, size) for a, b in zip(result, reference, strict=True)), default=0.0)
 
 
-def _largest(values: torch.Tensor) -> float:
-    return float(values.abs().max()) if values.numel() else 0.0
-
-
-def _rms(values: torch.Tensor) -> float:
-    return float(values.square().mean().sqrt()) if values.numel() else 0.0
-
-
-def _deviation(result: torch.Tensor, reference: torch.Tensor, size: Callable[[torch.Tensor], float]) -> float:
+def _deviation(result: torch.Tensor, reference: torch.Tensor, size: Callable[[torch.Tensor], torch.Tensor]) -> float:
     if result.shape != reference.shape:
         return math.inf
     result, reference = result.double(), reference.double()
     known = torch.isfinite(reference)
     if not torch.allclose(result[~known], reference[~known], rtol=0, atol=0, equal_nan=True):
         return math.inf
-    error, scale = size(result[known] - reference[known]), size(reference[known])
+    if not known.any():
+        return 0.0
+    error, scale = float(size(result[known] - reference[known])), float(size(reference[known]))
     if not math.isfinite(error):
         return math.inf
     return error / scale if scale else math.inf if error else 0.0

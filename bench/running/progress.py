@@ -92,12 +92,10 @@ def estimates_table(steps: Sequence[Step], pace: DurationEstimates, left_s: floa
     return aligned(["case"], ["processes", "about", *(["in time"] if left_s is not None else [])], "command", rows)
 
 
-def time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int) -> str:
+def time_is_up(left: Sequence[Step], pace: DurationEstimates) -> str:
     """Return what is left when the time budget ends, and how long the quickest step takes."""
     quickest = f"the quickest takes about {duration(quickest_s(left, pace))}"
-    if done:
-        return f"The time budget is used up, with {_processes(left)} to go; {quickest}."
-    return f"The time budget is too short: of {_processes(left)} to go, {quickest}."
+    return f"No time is left for {_processes(left)}, of which {quickest}."
 
 
 def _processes(steps: Sequence[Step]) -> str:

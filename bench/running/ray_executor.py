@@ -31,12 +31,11 @@ from bench.plans.plan import Plan, Step, first_of_each_cell, pending
 from bench.plans.profiles import Profile
 from bench.records.record import Cell, Record
 from bench.records.scrub import one_line
-from bench.running.preflight import preflight
 from bench.running.progress import Reporter
 from bench.running.resume import RunFile, kind
 from bench.running.step import measure, skipped
 from bench.running.sweep import writing
-from bench.running.worker_process import WorkerExit, run_worker
+from bench.running.worker_process import WorkerExit, preflight, run_worker
 
 
 class RayCluster:

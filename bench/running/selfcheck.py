@@ -16,8 +16,7 @@ from bench.plans.plan import make_plan
 from bench.plans.profiles import QUICK, Profile
 from bench.records.record import Measurement
 from bench.records.selfcheck import BOUND, SCHEMA, Check, Selfcheck
-from bench.running.preflight import answer_of, preflight, variables_of
-from bench.running.worker_process import Executor, caches_below
+from bench.running.worker_process import Executor, answer_of, caches_below, preflight, variables_of
 from bench.statistics.cells import speedup
 
 PROFILE = msgspec.structs.replace(QUICK, processes=4, timeout_s=900.0)

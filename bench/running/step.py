@@ -27,8 +27,7 @@ from bench.plans.plan import Step
 from bench.plans.profiles import Profile
 from bench.records.record import COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.scrub import one_line
-from bench.running.preflight import variables_of
-from bench.running.worker_process import Executor, WorkerExit, caches_below
+from bench.running.worker_process import Executor, WorkerExit, caches_below, variables_of
 
 Role = Literal["both", "eager", "variant", "build"]
 

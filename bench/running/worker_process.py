@@ -1,8 +1,8 @@
 """Run one worker process and report how it ended.
 
-`run_worker` takes a request; it returns a `WorkerExit` with the answer or the reason there is none. The worker starts
-in its own process group, which is killed as soon as it ends, with PyTorch's compile workers. The parent sleeps in
-`select`, because a parent that polls uses the core that it measures.
+`run_worker` takes a request; it returns a `WorkerExit` with the answer or the reason there is none. `preflight` asks a
+worker about its machine. The worker starts in its own process group, which is killed as soon as it ends, with PyTorch's
+compile workers. The parent sleeps in `select`, because a parent that polls uses the core that it measures.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,8 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.machine import ROOT, lines
-from bench.plans.messages import STARTING, Answer, Message, Phase, Request
+from bench.plans.messages import STARTING, Answer, Machine, Message, Phase, Preflight, Recipe, Refusal, Request
+from bench.plans.profiles import KEEP_MEMORY, Profile
 from bench.records import scrub
 
 STDERR_TAIL_BYTES = 4096
@@ -33,6 +34,9 @@ STDERR_TAIL_BYTES = 4096
 
 CHUNK_BYTES = 1 << 16
 """The capacity of a pipe."""
+
+PREFLIGHT_TIMEOUT_S = 300.0
+"""Importing torch from a cold disk takes a minute, and reading a checkpoint from the hub as long again."""
 
 QUIET = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -185,3 +189,44 @@ def _last_line(errors: BinaryIO) -> str:
 def _kernel_kills() -> int:
     """Return how many processes the kernel has killed for lack of memory since boot; 0 where it doesn't count them."""
     return next((int(line.split()[1]) for line in lines(Path("/proc/vmstat")) if line.startswith("oom_kill ")), 0)
+
+
+# ── Before measuring ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def preflight(executor: Executor, device: str | None, recipes: Sequence[Recipe], profile: Profile) -> Machine:
+    """Return the machine that a worker finds. Raises `AtlasError`."""
+    request = Preflight(
+        device=device,
+        recipes=tuple(recipe for recipe in recipes if recipe.needs_hub),
+        allow_busy=profile.allow_busy,
+    )
+    variables = variables_of(request.recipes, keep_memory=profile.keep_memory)
+    ended = executor(request, variables=variables, timeout_s=PREFLIGHT_TIMEOUT_S)
+    machine = answer_of(ended, "torch cannot be used here")
+    assert isinstance(machine, Machine)
+    return machine
+
+
+def answer_of(ended: WorkerExit, failure: str) -> Answer:
+    """Return the worker's answer. Raises `AtlasError` for a refusal, or with `failure` if there is no answer."""
+    match ended.answer:
+        case Refusal(what=what, where=where, remedy=remedy):
+            raise AtlasError(what, where=where, remedy=remedy)
+        case None:
+            remedy = (
+                "install the measuring dependencies: python -m bench install" if "No module" in ended.last_line else ""
+            )
+            raise AtlasError(f"{failure}: {ended.last_line or ended.cause}", remedy=remedy)
+    return ended.answer
+
+
+def variables_of(recipes: Sequence[Recipe], *, keep_memory: bool) -> dict[str, str]:
+    """Return a worker's environment variables.
+
+    They forbid network access unless a checkpoint may come from the hub. With `keep_memory`, malloc keeps freed memory,
+    unless the user has set the same variables.
+    """
+    offline = {} if any(recipe.needs_hub for recipe in recipes) else {"HF_HUB_OFFLINE": "1"}
+    kept = {name: KEEP_MEMORY[name] for name in KEEP_MEMORY if keep_memory and name not in os.environ}
+    return offline | kept

@@ -1,7 +1,7 @@
 """Every figure of a cell from what its processes measured: latency, speedup, break-even, memory, efficiency.
 
 Takes the measurements of the processes of each cell; works in arrays of shape (cells, processes), so that thousands of
-cells take little longer than one. For a single cell, `latency` and `speedup` return an `Estimate`. What was not
+cells take little longer than one. For a single cell, `only` and `speedup` return an `Estimate`. What was not
 measured is nan, and so is what follows.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.records.record import PHASES, Measurement, Peaks, Samples
+from bench.records.record import PHASES, Measurement, Peaks
 from bench.statistics.intervals import (
     Array,
     Estimate,
@@ -273,11 +273,6 @@ class Cells:
 
 
 # ── One cell ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def latency(variants: Sequence[Samples]) -> Estimate:
-    """Return the latency of one variant in ms, pooled over its processes."""
-    return only(Cells([[Measurement(eager=each) for each in variants]]).latency("eager"))
 
 
 def speedup(measurements: Sequence[Measurement]) -> Estimate:

@@ -29,9 +29,8 @@ from bench.plans.plan import make_plan
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import Peaks, Record
 from bench.running import resume, sweep
-from bench.running.preflight import preflight
 from bench.running.progress import Reporter
-from bench.running.worker_process import WorkerExit
+from bench.running.worker_process import WorkerExit, preflight
 from generator.data.digits import digits
 from generator.data.load import load
 from generator.languages.language import load_language

@@ -21,8 +21,7 @@ from bench.measuring.pair import Pair
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Measurement, Peaks, Samples, Status, Telemetry
-from bench.running import preflight
-from bench.running.worker_process import WorkerExit, run_worker
+from bench.running.worker_process import WorkerExit, preflight, run_worker
 from bench.statistics.cells import speedup
 
 SHORT = Sampling(max_s=0.1, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1, compares_layouts=False)
@@ -152,7 +151,7 @@ def test_a_preflight_names_the_machine_and_nothing_private(tmp_path: Path) -> No
 
 def test_memory_is_kept_unless_the_profile_or_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     def settings(profile: str) -> dict[str, str]:
-        found = preflight.preflight(run_worker, "cpu", (), PROFILES[profile]).environment.settings
+        found = preflight(run_worker, "cpu", (), PROFILES[profile]).environment.settings
         return {name: value for name, value in found.items() if name in KEEP_MEMORY}
 
     for name in KEEP_MEMORY:

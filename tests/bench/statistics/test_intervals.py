@@ -12,7 +12,7 @@ from conftest import THOROUGH
 from hypothesis import given, strategies as st
 
 from bench.records.record import Compilation, Measurement, Samples, Start
-from bench.statistics.cells import Cells, latency, only, speedup
+from bench.statistics.cells import Cells, only, speedup
 from bench.statistics.intervals import (
     Estimate,
     Means,
@@ -22,6 +22,7 @@ from bench.statistics.intervals import (
     over_processes,
     student,
 )
+from bench.statistics.processes import VARIANTS
 from bench.statistics.verdicts import SAME, verdicts
 
 
@@ -88,7 +89,7 @@ def test_the_latency_of_known_samples() -> None:
 def test_a_speedup_is_the_ratio_of_the_latencies_beside_it() -> None:
     rng = np.random.default_rng(4)
     cell = [pair(rng.lognormal(3, 0.3, 31), rng.lognormal(2.8, 0.3, 31)) for _ in range(4)]
-    eager, compiled = (latency([getattr(each, name) for each in cell]).value for name in ("eager", "compiled"))
+    eager, compiled = (only(Cells([cell]).latency(name)).value for name in VARIANTS)
     assert speedup(cell).value == pytest.approx(eager / compiled)
     alone = speedup(cell[:1])
     assert alone.low <= alone.value <= alone.high
@@ -101,7 +102,7 @@ def test_rounds_of_different_lengths_are_medians_of_their_own_calls() -> None:
 
 def test_a_single_block_is_worth_its_mean_as_in_2023() -> None:
     measurement = Measurement(eager=variant([[2, 2, 8]]), compiled=variant([[1, 1, 4]]))
-    assert latency([measurement.eager]).value == pytest.approx(4.0)
+    assert only(Cells([[measurement]]).latency("eager")).value == pytest.approx(4.0)
     assert speedup([measurement]).value == pytest.approx(2.0)
 
 
@@ -112,7 +113,7 @@ def test_published_means_give_values_without_intervals() -> None:
     published = Measurement(eager=Samples(published_mean_ms=9.0), compiled=Samples(published_mean_ms=6.0))
     assert speedup([published]).value == 1.5
     assert math.isnan(speedup([published]).low)
-    assert latency([published.eager]).value == 9.0
+    assert only(Cells([[published]]).latency("eager")).value == 9.0
     assert math.isnan(figures([published.eager])["eager_samples"])
     assert Cells([[published]]).saving[0].tolist() == [3.0]
     assert Cells([[published]]).verdicts.tolist() == [
