@@ -44,7 +44,7 @@ def measured(request: Job, send: Send) -> Answer:
     if roles := os.environ.get("STUB_ROLES"):
         with Path(roles).open("a") as file:
             file.write(f"{request.role}\n")
-    send(Phase(name="measuring", done=1, of=2))
+    send(Phase(name="measuring"))
     size = find(request.cell.checkpoint).input_size
     return CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=size)
 

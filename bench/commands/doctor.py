@@ -42,12 +42,12 @@ def complaints(device: str | None = None) -> list[Complaint]:
 def selfcheck_command(device: str | None, model: str, out: Path) -> None:
     """Check in five minutes that measuring is right here."""
     from bench.plans.messages import Recipe
-    from bench.records import document, selfcheck as documents
+    from bench.records import documents
     from bench.running import selfcheck
     from bench.running.worker_process import run_worker
 
     spec = find(model)
-    document.check_writable(out)
+    documents.check_writable(out)
     found = selfcheck.check(run_worker, device, Recipe(model=spec.label, task=spec.task), click.echo)
     results = {True: "passed", False: "FAILED", None: "not applicable"}
     for check in found.checks:
@@ -55,5 +55,5 @@ def selfcheck_command(device: str | None, model: str, out: Path) -> None:
         figure = "" if check.figure is None else f"{check.figure:.3f}"
         interval = "" if check.low is None else f" ({check.low:.3f} to {check.high:.3f})"
         click.echo(f"{results[check.has_passed]:<16}{name.replace('_', ' '):<24}{figure}{interval}".rstrip())
-    click.echo(f"Record: {display_path(documents.write(found, out))}")
+    click.echo(f"Record: {display_path(documents.write_selfcheck(found, out))}")
     sys.exit(FOUND_FAULTS if any(check.has_passed is False for check in found.checks) else OK)

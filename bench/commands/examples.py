@@ -21,8 +21,8 @@ import msgspec
 from bench import machine
 from bench.commands import display_path
 from bench.errors import AtlasError
-from bench.records import document
-from bench.records.examples import EXAMPLES, SCHEMA, Capture
+from bench.records import documents
+from bench.records.documents import EXAMPLES, SCHEMA, Capture
 
 PROGRAMS = machine.ROOT / "docs" / "examples"
 
@@ -30,7 +30,7 @@ PROGRAMS = machine.ROOT / "docs" / "examples"
 @click.command("examples")
 def examples_command() -> None:
     """Capture the output of docs/examples."""
-    document.check_writable(EXAMPLES)
+    documents.check_writable(EXAMPLES)
     programs = sorted(PROGRAMS.glob("*.py"))
     captured = {
         "schema": SCHEMA,
@@ -40,7 +40,7 @@ def examples_command() -> None:
         "sources": {program.stem: program.read_text("utf-8") for program in programs},
         **{program.stem: output_of(program) for program in programs},
     }
-    path = document.write(msgspec.convert(captured, Capture), EXAMPLES / "output.json")
+    path = documents.write(msgspec.convert(captured, Capture), EXAMPLES / "output.json")
     click.echo(f"Output: {display_path(path)}")
 
 

@@ -19,13 +19,12 @@ import msgspec
 
 from bench.choices import existing
 from bench.errors import AtlasError
-from bench.records import examples, scrub, selfcheck
-from bench.records.examples import EXAMPLES
+from bench.records import scrub
+from bench.records.documents import EXAMPLES, SELFCHECKS, read_capture, read_selfcheck
 from bench.records.record import Record, Samples, Status
 from bench.records.run_file import COMPRESSED, SUFFIX, decode, lines, run_files, run_of
-from bench.records.selfcheck import SELFCHECKS
 
-READERS: Mapping[str, Callable[[Path], object]] = {EXAMPLES.name: examples.read, SELFCHECKS.name: selfcheck.read}
+READERS: Mapping[str, Callable[[Path], object]] = {EXAMPLES.name: read_capture, SELFCHECKS.name: read_selfcheck}
 """The reader of each kind of document, by the name of its folder."""
 
 SHORTEST_CALL_MS, LONGEST_CALL_MS = 1e-3, 3.6e6

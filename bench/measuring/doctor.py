@@ -29,9 +29,6 @@ STOLEN_SHARE = 0.02  # of the CPU time, given to others by the host of a virtual
 HOST_CORES = 2  # free ones that suffice for an accelerator: for the thread that launches kernels, and the driver
 LOOK_S = 1.0  # the load average covers minutes, and includes programs that have ended
 
-DEBUG_VARIABLES = ("CUDA_LAUNCH_BLOCKING", "PYTORCH_NO_CUDA_MEMORY_CACHING")
-"""Leftovers of debugging: the CPU waits for each kernel, or torch asks the driver for each piece of memory."""
-
 TOOLS = {
     "a C++ compiler": "apt install g++, or xcode-select --install, or Build Tools for Visual Studio",
     "Python.h": "apt install python3-dev, or the package with this Python's headers on your system",
@@ -69,13 +66,12 @@ class MachineState:
     governors: frozenset[str] = frozenset()
     missing: tuple[str, ...] = ()  # of `TOOLS`
     is_accelerated: bool = False  # the CPU only launches kernels
-    debug_variables: tuple[str, ...] = ()  # of `DEBUG_VARIABLES`
     gpu: Gpu | None = None
 
 
 def examine(machine: MachineState) -> list[Complaint]:
     """Return everything that would distort a measurement, the processor first."""
-    return [*_processor(machine), *_others(machine), *_gpu(machine.gpu)]
+    return [*_processor(machine), *map(_missing, machine.missing), *_gpu(machine.gpu)]
 
 
 def _processor(machine: MachineState) -> Iterator[Complaint]:
@@ -94,12 +90,6 @@ def _processor(machine: MachineState) -> Iterator[Complaint]:
     if slow := machine.governors - {"performance"}:
         what = f"the CPU frequency governor is {', '.join(sorted(slow))}"
         yield Complaint("governor", what, "sudo cpupower frequency-set --governor performance")
-
-
-def _others(machine: MachineState) -> Iterator[Complaint]:
-    yield from map(_missing, machine.missing)
-    if machine.is_accelerated and (names := " ".join(machine.debug_variables)):
-        yield Complaint("variables", f"set for debugging, and slow on a GPU: {names}", f"unset {names}")
 
 
 def _gpu(gpu: Gpu | None) -> Iterator[Complaint]:
@@ -133,7 +123,6 @@ def look(device: str | None = None, seconds: float = LOOK_S) -> MachineState:
         governors=frozenset(name.strip() for path in governors if (name := attempt(path.read_text))),
         missing=tuple(_missing_tools(uses_triton=gpu is not None or device in ("cuda", "xpu"))),
         is_accelerated=gpu is not None if device is None else device != "cpu",
-        debug_variables=tuple(name for name in DEBUG_VARIABLES if os.environ.get(name, "0") != "0"),
         gpu=gpu,
     )
 

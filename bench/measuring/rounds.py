@@ -8,7 +8,6 @@ have. `bench.plans.profiles.Sampling` explains the constants.
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
 import time
@@ -104,11 +103,14 @@ def sample(
 ) -> Iterator[Round]:
     """Sample rounds until a stop condition, yielding after each. `subjects`: eager and a variant, one alone, or more.
 
-    `disturbance` is called after each round and says what disturbed
-    it; such a round is repeated within the limits `max_repeats` and `max_s`, and beyond them kept and counted.
+    `disturbance` is called after each round and says what disturbed it; such a round is repeated within the limits
+    `max_repeats` and `max_s`, and beyond them kept and counted.
     """
-    blocks = {id(subject): _block_length(subject, sampling) for subject in subjects}
-    leads = _leads(subjects, sampling)
+    leads = sampling.lead_calls if len(subjects) > 1 else 0  # a single variant finds its own caches
+    blocks = {}
+    for subject in subjects:
+        settled_ms = statistics.median(subject.warmup_ms[-sampling.warmup_window :])
+        blocks[id(subject)] = sampling.block_calls or max(1, round(sampling.block_ms / settled_ms))
     start, repeats, number, reason = clock(), 0, 0, None
     disturbed = Counter[str]()
     while reason is None:
@@ -127,27 +129,6 @@ def sample(
         number += 1
         reason = _stop_reason(subjects, sampling, number, seconds)
         yield Round(number, reason, dict(disturbed))
-
-
-def expected_rounds(subjects: Sequence[Subject], sampling: Sampling) -> int:
-    """Return an estimate of the maximum number of rounds, for a progress bar."""
-    leads = _leads(subjects, sampling)
-    variants_ms = [_settled_ms(subject, sampling) * (leads + _block_length(subject, sampling)) for subject in subjects]
-    within = max(sampling.floor_rounds, round(sampling.max_s * 1e3 / sum(variants_ms)))
-    return min(within, max(sampling.max_rounds, math.ceil(sampling.min_s * 1e3 / min(variants_ms))))
-
-
-def _leads(subjects: Sequence[Subject], sampling: Sampling) -> int:
-    """Return the number of calls before each block. A single variant needs none."""
-    return sampling.lead_calls if len(subjects) > 1 else 0
-
-
-def _block_length(subject: Subject, sampling: Sampling) -> int:
-    return sampling.block_calls or max(1, round(sampling.block_ms / _settled_ms(subject, sampling)))
-
-
-def _settled_ms(subject: Subject, sampling: Sampling) -> float:
-    return statistics.median(subject.warmup_ms[-sampling.warmup_window :])
 
 
 def _stop_reason(subjects: Sequence[Subject], sampling: Sampling, rounds: int, seconds: float) -> str | None:

@@ -15,7 +15,7 @@ from bench.measuring.device_time import busy_ms
 from bench.measuring.pair import Pair, gradient_mode
 from bench.measuring.rounds import Subject, sample, timed, warm_up
 from bench.plans.messages import CheckSelf, Phase, SelfChecked, Send
-from bench.records.selfcheck import BOUND, Check
+from bench.records.documents import BOUND, Check
 from bench.statistics.intervals import median_interval
 from bench.statistics.processes import VariantName
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import math
 import random
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +21,7 @@ from bench.measuring.diagnostics import compared, examined, samples_of, told
 from bench.measuring.doctor import NO_COMPILER
 from bench.measuring.interference import DEVICE, RoundWatch
 from bench.measuring.pair import Pair, gradient_mode
-from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
+from bench.measuring.rounds import Subject, sample, warm_up
 from bench.measuring.variants import VARIANTS
 from bench.plans.messages import BUILDING, CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records.record import Accuracy, Compilation, Measurement, Samples, Status
@@ -39,9 +38,6 @@ NO_COMPILER_WORDS = (
     "xcrun: error: invalid active developer path",  # macOS has a command that only tells how to install one
 )
 """What an error says where there is no compiler."""
-
-REPORT_EVERY_S = 1.0
-"""Time between reports of progress while sampling. Each wakes the parent."""
 
 OUTPUTS = "outputs.pt"
 """The file in the folder of a job in which eager leaves its outputs for a variant that runs in another process."""
@@ -181,15 +177,11 @@ def sampled(pair: Pair, subjects: tuple[Subject, ...], send: Send) -> tuple[Meas
 
     An accelerator waits for the thread that launches its kernels, so the CPU is watched as well.
     """
-    expected = expected_rounds(subjects, pair.job.sampling)
+    send(Phase(name="measuring"))
     gc.collect()
     gc.freeze()  # collections within a call need not traverse the objects that exist by now
     watch = RoundWatch(1 if pair.sensors else torch.get_num_threads(), pair.sensors)
-    last, reported = Round(0), -math.inf
-    for last in sample(subjects, pair.job.sampling, rng=random.Random(), disturbance=watch.disturbance):
-        if time.monotonic() - reported >= REPORT_EVERY_S:
-            reported = time.monotonic()
-            send(Phase(name="measuring", done=last.number, of=max(expected, last.number)))
+    *_, last = sample(subjects, pair.job.sampling, rng=random.Random(), disturbance=watch.disturbance)
     pair.find_other_processes()
     samples = [samples_of(subject) for subject in subjects]
     measurement = Measurement(

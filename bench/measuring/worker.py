@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
@@ -37,7 +36,8 @@ def main(answer: Callable[[Request, Send], Answer] | None = None) -> None:
     with suppress(OSError):  # out of memory, the kernel should kill this process, not the sweep
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    channel = _claim_stdout()
+    channel = os.fdopen(os.dup(1), "wb")  # standard output is for messages alone:
+    os.dup2(2, 1)  # models and libraries print to standard error
     line = sys.stdin.buffer.readline()
     if not line:
         _end()
@@ -56,13 +56,6 @@ def _end_with_parent() -> None:
     poll.register(0, 0)  # no event but the hangup, which is always told
     poll.poll()
     _end()
-
-
-def _claim_stdout() -> BinaryIO:
-    """Reserve standard output for messages, and redirect the output of models and libraries to standard error."""
-    channel = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return channel
 
 
 def _end() -> None:

@@ -15,8 +15,8 @@ import msgspec
 from bench.plans.checkpoints import LocalCheckpoint
 from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
+from bench.records.documents import Check
 from bench.records.record import Cell, Environment, Measurement, Peaks, Status, Task
-from bench.records.selfcheck import Check
 
 Weights = Literal["random", "pretrained"]
 
@@ -116,11 +116,9 @@ class Machine(_Message, frozen=True):
 
 
 class Phase(_Message, frozen=True):
-    """What the worker is doing, and its progress if known."""
+    """What the worker is doing."""
 
     name: str
-    done: int = 0
-    of: int = 0
 
 
 class CellOutcome(_Message, frozen=True):

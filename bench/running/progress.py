@@ -46,7 +46,7 @@ class Reporter:
 
     def phase(self, phase: Phase) -> None:
         """Show what the process is doing."""
-        self._status.update(f"{phase.name} {phase.done}/{phase.of}" if phase.of else phase.name)
+        self._status.update(phase.name)
 
     def warn(self, complaint: Complaint) -> None:
         """Tell what would spoil the next measurement."""

@@ -14,8 +14,8 @@ from bench.errors import AtlasError
 from bench.plans.messages import Answer, CellOutcome, CheckSelf, Job, Recipe, SelfChecked
 from bench.plans.plan import make_plan
 from bench.plans.profiles import QUICK, Profile
+from bench.records.documents import BOUND, SCHEMA, Check, Selfcheck
 from bench.records.record import Measurement
-from bench.records.selfcheck import BOUND, SCHEMA, Check, Selfcheck
 from bench.running.worker_process import Executor, answer_of, caches_below, preflight, variables_of
 from bench.statistics.cells import speedup
 

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bench.records.examples import Capture, newest as newest_examples
+from bench.records.documents import Capture, Selfcheck, newest_capture, newest_of_each_device
 from bench.records.record import RESULTS, TOY
-from bench.records.selfcheck import Selfcheck, newest_of_each_device
 from generator.cache import CACHE
 from generator.data.estimates import Estimates, estimate
 from generator.data.lint import (
@@ -164,7 +163,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
 
     return Results(
         *archive.ask(results, cache, partial(table.read, history=HISTORY)),
-        examples=newest_examples(results),
+        examples=newest_capture(results),
         selfchecks=newest_of_each_device(results),
         folder=results,
         own_runs=own_runs,

@@ -688,7 +688,6 @@ class Words:
             "steal": gettext("other virtual machines took CPU time"),
             "governor": gettext("the CPU frequency governor was not set to performance"),
             "compiler": gettext("a tool that torch.compile needs was missing"),
-            "variables": gettext("environment variables slowed down the GPU"),
             "gpu-processes": gettext("other processes were using the GPU"),
             "gpu-slowdown": gettext("the GPU was slowed down"),
             "gpu-power": gettext("the power limit of the GPU was lowered"),

@@ -8,7 +8,7 @@ from statistics import mean
 
 from markupsafe import Markup
 
-from bench.records.examples import Capture
+from bench.records.documents import Capture
 from generator.data.names import short_name
 from generator.drawing.curves import Curve, Curves, CurvesChart
 from generator.figures.charts import linear_ticks, log_ticks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.records.selfcheck import BOUND, Check, Selfcheck
+from bench.records.documents import BOUND, Check, Selfcheck
 from generator.data.names import short_name
 from generator.figures.markup import Line, Table, TableCell
 from generator.figures.words import Words

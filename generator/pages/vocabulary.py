@@ -27,7 +27,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
-from bench.records.examples import COMMAND as CAPTURE, EXAMPLES, Capture
+from bench.records.documents import CAPTURE_COMMAND, EXAMPLES, Capture
 from bench.records.record import Workload
 from generator.data import schema
 from generator.data.digits import RowFigure
@@ -675,7 +675,7 @@ class _Functions:
     @property
     def _examples(self) -> Capture:
         if self.atlas.results.examples is None:
-            raise AtlasError("the examples have no captured output yet", where=str(EXAMPLES), remedy=CAPTURE)
+            raise AtlasError("the examples have no captured output yet", where=str(EXAMPLES), remedy=CAPTURE_COMMAND)
         return self.atlas.results.examples
 
     # Methodology

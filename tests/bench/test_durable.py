@@ -16,7 +16,7 @@ from atlas_data import measured
 
 from bench import durable
 from bench.errors import AtlasError
-from bench.records import document
+from bench.records import documents
 from bench.records.run_file import append, encode, read
 
 RECORDS = [measured(run="run"), measured(run="run", model="BeiT"), measured(run="run", process=1)]
@@ -41,7 +41,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_full_disk_leaves_all_files_as_they_were(tmp_path: Path) -> None:
     (tmp_path / "selfcheck.json").write_bytes(b"old")
     with pytest.raises(AtlasError, match="cannot be written: No space") as error:
-        document.write({}, tmp_path / "selfcheck.json")
+        documents.write({}, tmp_path / "selfcheck.json")
     assert "--out" in error.value.remedy
     assert files(tmp_path) == {"selfcheck.json": b"old"}
 

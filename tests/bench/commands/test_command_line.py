@@ -240,7 +240,7 @@ def test_time_budgets(text: str, seconds: int) -> None:
     assert seconds_of(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["soon", "-5m", "", "0m", "1e9h", "99999h", "9" * 5000 + "h"])
+@pytest.mark.parametrize("text", ["soon", "-5m", "", "0m", "1e9h", "9" * 5000 + "h"])
 def test_a_budget_that_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(AtlasError, match="is not a duration"):
         options_of("--time-budget", text)

@@ -42,7 +42,6 @@ def test_a_healthy_machine_has_no_complaint() -> None:
         (replace(HEALTHY, stolen_share=0.1), "steal"),
         (replace(HEALTHY, governors=frozenset({"performance", "powersave"})), "governor"),
         *((replace(HEALTHY, missing=(tool,)), "compiler") for tool in doctor.TOOLS),
-        (replace(HEALTHY, is_accelerated=True, debug_variables=("CUDA_LAUNCH_BLOCKING",)), "variables"),
         (replace(HEALTHY, gpu=replace(GPU, processes=2)), "gpu-processes"),
         (replace(HEALTHY, gpu=replace(GPU, slowdowns=frozenset({"hardware slowdown"}))), "gpu-slowdown"),
         (replace(HEALTHY, gpu=replace(GPU, power_limits_w=(400.0, 700.0))), "gpu-power"),

@@ -10,9 +10,9 @@ from conftest import weekly
 
 from bench.commands.examples import PROGRAMS, output_of
 from bench.errors import AtlasError
-from bench.records.examples import EXAMPLES, read
+from bench.records.documents import EXAMPLES, read_capture
 
-COMMITTED = read(EXAMPLES / "output.json")
+COMMITTED = read_capture(EXAMPLES / "output.json")
 
 
 def test_the_committed_output_is_that_of_the_programs_as_they_are() -> None:
@@ -74,4 +74,4 @@ def test_a_file_that_is_no_captured_output_is_refused_with_the_remedy(content: b
     path = tmp_path / "output.json"
     path.write_bytes(content)
     with pytest.raises(AtlasError, match="python -m bench examples"):
-        read(path)
+        read_capture(path)

@@ -24,14 +24,14 @@ def told(*, is_terminal: bool) -> str:
     step = pending(made, [])[0]
     with Reporter(console) as reporter:
         reporter.begin(step, done=3, left=5, left_s=600.0)
-        reporter.phase(Phase(name="measuring", done=7, of=30))
+        reporter.phase(Phase(name="measuring"))
         reporter.end(record(made.planned[0]), 12.0)
     return out.getvalue()
 
 
 def test_a_terminal_shows_the_model_its_phase_what_is_done_and_the_time_left() -> None:
     text = told(is_terminal=True)
-    for part in ("[4/8] ViT, process 1", "about 10 min left", "measuring 7/30", "(12 s)"):
+    for part in ("[4/8] ViT, process 1", "about 10 min left", "measuring", "(12 s)"):
         assert part in text
 
 

@@ -15,9 +15,9 @@ from bench.commands import command_line
 from bench.exchange import check as exchange
 from bench.plans.messages import CellOutcome, CheckSelf, Job, Machine, Preflight, Recipe, SelfChecked
 from bench.plans.profiles import QUICK
-from bench.records import selfcheck as documents
+from bench.records import documents
+from bench.records.documents import SCHEMA, Check, Selfcheck
 from bench.records.record import Compilation, Environment, Graphs, Measurement, Samples, Status
-from bench.records.selfcheck import SCHEMA, Check, Selfcheck
 from bench.running import selfcheck as running
 from bench.running.worker_process import WorkerExit, run_worker
 
@@ -55,7 +55,7 @@ def test_on_this_cpu_every_check_that_a_cpu_allows_is_made(tmp_path: Path, monke
     assert checks["caches", None].has_passed, "a warm start compiles nothing"
     for variant in ("eager", "compiled"):
         assert checks["busy_time", variant].has_passed, "operators take no longer than the call"
-    documents.write(found, tmp_path / "selfcheck")
+    documents.write_selfcheck(found, tmp_path / "selfcheck")
     assert documents.newest_of_each_device(tmp_path) == (found,)
     assert not list(exchange.check([tmp_path]))
 
@@ -123,7 +123,7 @@ def test_the_command_names_what_failed_and_writes_the_document(
 def test_the_newest_of_each_device_is_read_back(tmp_path: Path) -> None:
     old, new, other = selfcheck(day=1), selfcheck(day=2), selfcheck(device="cuda", day=1)
     for each in (new, old, other):
-        documents.write(each, tmp_path / "selfcheck")
+        documents.write_selfcheck(each, tmp_path / "selfcheck")
     assert documents.newest_of_each_device(tmp_path) == (other, new)
 
 
@@ -137,7 +137,7 @@ def test_the_newest_of_each_device_is_read_back(tmp_path: Path) -> None:
     ],
 )
 def test_a_document_is_checked(tmp_path: Path, before: str, after: str, problem: str) -> None:
-    path = documents.write(selfcheck(), tmp_path / "selfcheck")
+    path = documents.write_selfcheck(selfcheck(), tmp_path / "selfcheck")
     path.write_text(json.dumps(json.loads(path.read_bytes())).replace(before, after))
     [found] = exchange.check([path])
     assert problem in found.what

@@ -10,7 +10,7 @@ import pytest
 from conftest import LANGUAGES
 
 from bench.errors import AtlasError
-from bench.records.examples import Capture, newest
+from bench.records.documents import Capture, newest_capture
 from generator.data.load import Results, load
 from generator.drawing import curves
 from generator.drawing.canvas import DARK, LIGHT
@@ -24,7 +24,7 @@ from generator.pages.vocabulary import vocabulary
 
 @pytest.fixture(scope="module")
 def captured() -> Capture:
-    found = newest()
+    found = newest_capture()
     assert found is not None
     return found
 

@@ -9,7 +9,7 @@ from conftest import LANGUAGES
 from html_page import read
 from test_selfcheck import selfcheck
 
-from bench.records import selfcheck as documents
+from bench.records import documents
 from generator.data.load import load
 from generator.figures.words import Words
 from generator.languages.language import load_language
@@ -43,7 +43,7 @@ def test_a_cpu_says_nothing_of_gpus(tmp_path: Path) -> None:
     def has_checked_gpu() -> bool:
         return Atlas(load(tmp_path, tmp_path / "cache"), load_language("en")).has_checked_gpu
 
-    documents.write(selfcheck(), tmp_path / "selfcheck")
+    documents.write_selfcheck(selfcheck(), tmp_path / "selfcheck")
     assert not has_checked_gpu()
-    documents.write(selfcheck(device="cuda"), tmp_path / "selfcheck")
+    documents.write_selfcheck(selfcheck(device="cuda"), tmp_path / "selfcheck")
     assert has_checked_gpu()
