@@ -75,7 +75,7 @@ def run_command(**given: Any) -> None:
 
     from bench.plans.duration import OVERRUN, time_budget
     from bench.plans.plan import quickest_s
-    from bench.running.progress import Reporter, estimate, estimates_table, results_table, time_is_up
+    from bench.running.progress import Reporter, estimate, estimates_table, processes_of, results_table
     from bench.running.sweep import remaining, run
     from bench.running.worker_process import preflight, run_worker
 
@@ -125,9 +125,8 @@ def run_command(**given: Any) -> None:
         console.print(results_table(records))
         console.print(f"Records: {path}")
     if budget_s is not None and (left := remaining(plan, run_file, records)):
-        enough = time_budget(quickest_s(left, pace), preparation_s)
-        console.print(time_is_up(left, pace))
-        console.print(f"To continue, run the same command with --time-budget {enough} or more.")
+        remedy = f"run the same command with --time-budget {time_budget(quickest_s(left, pace), preparation_s)} or more"
+        console.print(f"No time is left for {processes_of(left)}: {remedy}.")
     sys.exit(OK if any(record.measurement for record in records) else NOTHING_MEASURED)
 
 

@@ -85,8 +85,12 @@ def load(
         text = _text(recipe, batch_size) if "input_ids" in accepted else {}
     scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
     inputs = ({name: value[own] for name, value in pixels.items() if name in accepted} | text for own in scenes)
-    placed = tuple({name: _place(value, dtype, device) for name, value in batch.items()} for batch in inputs)
-    return Loaded(module.to(device), placed)
+
+    def placed(value: torch.Tensor) -> torch.Tensor:
+        return value.to(device, dtype if value.is_floating_point() else None).contiguous()
+
+    batches_there = tuple({name: placed(value) for name, value in batch.items()} for batch in inputs)
+    return Loaded(module.to(device), batches_there)
 
 
 def architecture(recipe: Recipe) -> str:
@@ -186,7 +190,3 @@ def _text(recipe: Recipe, images: int) -> Inputs:
     rows = [(*ids, *[0] * (QUERY_LENGTH - len(ids))) for ids in QUERY_IDS]
     ids = torch.tensor(rows).repeat(images, 1)
     return {"input_ids": ids, "attention_mask": (torch.arange(QUERY_LENGTH) < len(QUERY_IDS[0])).long().expand_as(ids)}
-
-
-def _place(value: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    return value.to(device, dtype if value.is_floating_point() else None).contiguous()

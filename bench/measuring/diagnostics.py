@@ -20,6 +20,7 @@ from bench.measuring.build import Loaded
 from bench.measuring.pair import Pair, autocast, load_job
 from bench.measuring.rounds import Subject, sample, warm_up
 from bench.plans.messages import Job, Phase, Send
+from bench.plans.profiles import Sampling
 from bench.records.record import COMPILE_MODES, Accuracy, Graphs, Measurement, Samples, Work
 from bench.records.scrub import one_line
 
@@ -103,16 +104,13 @@ def compared(pair: Pair, eager: accuracy.Tensors, compiled: accuracy.Tensors) ->
     higher = torch.float32 if dtype.itemsize < 4 else torch.float64
     reference = attempt(lambda: _reference(pair.loaded, higher))
     if reference is None and pair.device.type != "cpu":  # the device lacks the type or the memory
-        reference = attempt(lambda: _reference(load_job(_on_cpu(pair.job)), higher))
+        # The model and its first batch are the same there, since both follow from seeds.
+        cell = msgspec.structs.replace(pair.job.cell, device="cpu")
+        on_cpu = msgspec.structs.replace(pair.job, cell=cell, sampling=Sampling(inputs=1))
+        reference = attempt(lambda: _reference(load_job(on_cpu), higher))
     if reference is None:  # the model supports no other dtype
         return errors
     return accuracy.compare(eager, compiled, reference, str(higher).removeprefix("torch."))
-
-
-def _on_cpu(job: Job) -> Job:
-    """Return the job for the CPU. Its model and first batch are the same, since both follow from seeds."""
-    sampling = msgspec.structs.replace(job.sampling, inputs=1)
-    return msgspec.structs.replace(job, cell=msgspec.structs.replace(job.cell, device="cpu"), sampling=sampling)
 
 
 def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import torch
 
-from bench.errors import counted
+from bench.errors import attempt, counted
 from bench.records.record import PHASES, GraphBreak, Graphs
 from bench.records.scrub import one_line
 
@@ -122,15 +122,9 @@ def replayed(call: Callable[[], object]) -> int:
 
 def _located_breaks(module: torch.nn.Module, inputs: Mapping[str, Any]) -> tuple[GraphBreak, ...]:
     torch._dynamo.reset()  # noqa: SLF001 - public functions of a private module
-    try:
-        reasons = torch._dynamo.explain(module)(**inputs).break_reasons  # noqa: SLF001
-    except Exception:  # noqa: BLE001 - `explain` fails for some models that compile; the counters have the reasons
-        return ()
-    return tuple(GraphBreak(reason=one_line(each.reason), location=_location(each.user_stack)) for each in reasons)
-
-
-def _location(stack: Any) -> str | None:
-    return one_line(f"{stack[-1].filename}:{stack[-1].lineno}") if stack else None
+    reasons = attempt(lambda: torch._dynamo.explain(module)(**inputs).break_reasons) or ()  # noqa: SLF001
+    found = [(each.reason, each.user_stack[-1]) for each in reasons]
+    return tuple(GraphBreak(reason=one_line(why), location=one_line(f"{at.filename}:{at.lineno}")) for why, at in found)
 
 
 def phases_s() -> dict[str, float]:

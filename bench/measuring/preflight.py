@@ -25,25 +25,21 @@ def preflight(request: Preflight) -> Machine:
     if request.device != "cpu" and torch.accelerator.current_accelerator(check_available=True) is None:
         refuse_unused_gpu()
     device = choose_device(request.device)
-    if device.type != "cpu" and not request.allow_busy:
-        _refuse_busy_device(device)
+    others = Sensors(device).other_processes() if device.type != "cpu" and not request.allow_busy else ()
+    if others:
+        raise AtlasError(
+            f"other processes compute on this {device.type} device, which would distort every latency: "
+            + ", ".join(map(str, others)),
+            where=f"--device {device.type}",
+            remedy="wait, stop what is running there, or choose a different GPU with CUDA_VISIBLE_DEVICES; "
+            "--allow-busy measures anyway and marks the result as unstable",
+        )
     if request.recipes:
         from bench.measuring.build import architecture  # noqa: PLC0415 - takes seconds
 
         for recipe in request.recipes:
             architecture(recipe)
     return Machine(device=device.type, environment=describe(device))
-
-
-def _refuse_busy_device(device: torch.device) -> None:
-    if pids := Sensors(device).other_processes():
-        who = f"process {pids[0]} is" if len(pids) == 1 else f"processes {', '.join(map(str, pids))} are"
-        raise AtlasError(
-            f"{who} computing on this {device.type} device, which would distort every latency",
-            where=f"--device {device.type}",
-            remedy="wait, stop what is running there, or choose a different GPU with CUDA_VISIBLE_DEVICES; "
-            "--allow-busy measures anyway and marks the result as unstable",
-        )
 
 
 def refuse_unused_gpu(root: Path = Path("/")) -> None:

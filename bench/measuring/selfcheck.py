@@ -30,22 +30,18 @@ def run(request: CheckSelf, send: Send) -> SelfChecked:
     """Return the rounds of eager against eager, and the checks of both pair if the request asks for them."""
     pair = Pair(request.job)
     with gradient_mode(request.job.cell):
-        return _checked(pair, request, send)
-
-
-def _checked(pair: Pair, request: CheckSelf, send: Send) -> SelfChecked:
-    warm_up(pair.eager, request.job.sampling)
-    twin = Subject(pair.eager.call, warmup_ms=list(pair.eager.warmup_ms))
-    measurement, _ = trial.sampled(pair, (pair.eager, twin), send)
-    if not request.beside_others:
-        return SelfChecked(measurement=measurement)
-    send(Phase(name="compiling"))
-    pair.compile()
-    pair.warm_up_compiled()
-    subjects: dict[VariantName, Subject] = {"eager": pair.eager, "compiled": pair.compiled}
-    checks = [_timer(pair, name, subject) for name, subject in subjects.items()]
-    checks += [_busy_time(pair, name, subject) for name, subject in subjects.items()]
-    return SelfChecked(measurement=measurement, checks=tuple(checks))
+        warm_up(pair.eager, request.job.sampling)
+        twin = Subject(pair.eager.call, warmup_ms=list(pair.eager.warmup_ms))
+        measurement, _ = trial.sampled(pair, (pair.eager, twin), send)
+        if not request.beside_others:
+            return SelfChecked(measurement=measurement)
+        send(Phase(name="compiling"))
+        pair.compile()
+        pair.warm_up_compiled()
+        subjects: dict[VariantName, Subject] = {"eager": pair.eager, "compiled": pair.compiled}
+        checks = [_timer(pair, name, subject) for name, subject in subjects.items()]
+        checks += [_busy_time(pair, name, subject) for name, subject in subjects.items()]
+        return SelfChecked(measurement=measurement, checks=tuple(checks))
 
 
 def _timer(pair: Pair, name: VariantName, subject: Subject) -> Check:

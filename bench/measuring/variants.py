@@ -36,12 +36,6 @@ class Variant:
     needs: str | None = None  # a package besides torch
 
 
-def _twin(module: torch.nn.Module) -> torch.nn.Module:
-    """Return a copy of the module with the same weights, which can be changed without changing eager."""
-    shared = {id(each): each for each in (*module.parameters(), *module.buffers())}
-    return deepcopy(module, shared)
-
-
 def _compiled(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, **options: Any) -> Call:
     import torch  # noqa: PLC0415 - as above
 
@@ -65,7 +59,8 @@ def _marked(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folde
 
 def _regions(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
     """Compile each block of the kind that repeats the most parameters, so that all blocks share their code."""
-    twin = _twin(module)
+    weights = {id(each): each for each in (*module.parameters(), *module.buffers())}
+    twin = deepcopy(module, weights)  # with the same weights; compiling its blocks leaves eager as it is
     kinds: dict[type, list[torch.nn.Module]] = {}
     for each in twin.modules():
         kinds.setdefault(type(each), []).append(each)

@@ -131,17 +131,17 @@ def lines(path: Path) -> tuple[Sequence[bytes], bool]:
     return complete.split(b"\n"), len(complete) < len(content)
 
 
-def read(path: Path, *, unique: bool = False) -> Iterator[Record]:
+def read(path: Path) -> Iterator[Record]:
     """Yield the records of one run file, in order.
 
-    Raises `AtlasError` at the first bad line; if `unique`, also at the second line of one process of a cell. Skips the
-    incomplete last line of an interrupted write, which the next `append` cuts off.
+    Raises `AtlasError` at the first bad line, and at the second line of one process of a cell. Skips the incomplete
+    last line of an interrupted write, which the next `append` cuts off.
     """
     first: dict[Any, int] = {}
     for number, line in enumerate(lines(path)[0], start=1):
         if line.strip():
             record = decode(line, f"{path}:{number}")
-            if unique and (earlier := first.setdefault((record.run, record.key), number)) != number:
+            if (earlier := first.setdefault((record.run, record.key), number)) != number:
                 cell, device_name = record.cell, record.environment.device_name
                 about = f"process {record.process} of {cell.model} on {device_name} ({cell.variant}, {cell.precision})"
                 raise AtlasError(

@@ -16,7 +16,7 @@ from rich.table import Table
 from bench.errors import Complaint, counted
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Phase
-from bench.plans.plan import Step, duration_s, fitting, quickest_s
+from bench.plans.plan import Step, duration_s, fitting
 from bench.records.record import Record
 from bench.statistics.cells import Cells
 from bench.statistics.digits import LATENCY, rounded, rounded_ends
@@ -71,7 +71,7 @@ def outcome(record: Record) -> str:
 def estimate(steps: Sequence[Step], pace: DurationEstimates, left_s: float | None) -> str:
     """Return a line with the time that the steps take, its basis, and how many of them fit into `left_s` seconds."""
     basis = "a guess: nothing was measured here yet" if pace.is_guess else "based on earlier ones here"
-    text = f"{_processes(steps)}, about {duration(duration_s(steps, pace))} ({basis})"
+    text = f"{processes_of(steps)}, about {duration(duration_s(steps, pace))} ({basis})"
     if left_s is None:
         return text
     in_time = fitting(steps, pace, left_s)
@@ -92,13 +92,8 @@ def estimates_table(steps: Sequence[Step], pace: DurationEstimates, left_s: floa
     return aligned(["case"], ["processes", "about", *(["in time"] if left_s is not None else [])], "command", rows)
 
 
-def time_is_up(left: Sequence[Step], pace: DurationEstimates) -> str:
-    """Return what is left when the time budget ends, and how long the quickest step takes."""
-    quickest = f"the quickest takes about {duration(quickest_s(left, pace))}"
-    return f"No time is left for {_processes(left)}, of which {quickest}."
-
-
-def _processes(steps: Sequence[Step]) -> str:
+def processes_of(steps: Sequence[Step]) -> str:
+    """Return how many processes of how many cases the steps are."""
     cells, processes = len({step.planned.cell for step in steps}), counted(len(steps), "process", "processes")
     return processes if cells == len(steps) else f"{processes} of {counted(cells, 'case')}"
 

@@ -41,17 +41,11 @@ class RunFile:
         """The name of the run: the file name without its suffix."""
         return self.path.stem
 
-    @property
-    def failed(self) -> tuple[Record, ...]:
-        """Records of processes that gave no pair of latencies."""
-        return tuple(filter(gave_nothing, self.records))
-
     def forgotten(self, *, retry_failed: bool) -> tuple[Record, ...]:
         """Return the records of processes to measure again: those that failed if asked to, and those that lacked a
         compiler as soon as there is one."""
-        if retry_failed:
-            return self.failed
-        return tuple(record for record in self.failed if record.status is Status.SKIPPED and compiler() is not None)
+        failed = filter(gave_nothing, self.records)
+        return tuple(each for each in failed if retry_failed or (each.status is Status.SKIPPED and compiler()))
 
 
 def find_run(

@@ -65,7 +65,10 @@ def measure(
     )
     variables = variables_of([recipe], keep_memory=profile.keep_memory) | caches_below(cache)
     exits = dict[Role, WorkerExit]()
-    for role in _roles(cell.variant, warm=warm):
+    found = VARIANTS[cell.variant]
+    built: Sequence[Role] = ("build",) if found.build and not warm else ()
+    roles: Sequence[Role] = ("both",) if found.same_process else ("eager", "variant")  # compared with eager
+    for role in (*built, *roles):
         exits[role] = executor(
             msgspec.structs.replace(job, role=role),
             variables=variables,
@@ -80,13 +83,6 @@ def measure(
         with suppress(OSError):  # without it, the next process compiles again, and says so
             (cache / "filled").touch()
     return ended
-
-
-def _roles(variant: str, *, warm: bool) -> Sequence[Role]:
-    """Return what the processes of a step do, in order. Eager comes first, since the variant is compared with it."""
-    found = VARIANTS[variant]
-    built: Sequence[Role] = ("build",) if found.build and not warm else ()
-    return (*built, "both") if found.same_process else (*built, "eager", "variant")
 
 
 def _merged(exits: dict[Role, WorkerExit]) -> WorkerExit:

@@ -134,7 +134,9 @@ class RunWriter:
     ) -> Record:
         """Keep the record of a process, flagged with the complaints. Raises `AtlasError` if it cannot be written."""
         names = {"run": self.run_file.name, "profile": self.plan.profile.name, "plan": self._digest}
-        record = record_of(step, ended, environment, flags=flags(complaints), **names)
+        # A missing tool disturbs nothing: where it prevents something, that has it as its reason.
+        flags = dict.fromkeys(f"{DOCTOR}{each.check}" for each in complaints if each.distorts)  # once for several GPUs
+        record = record_of(step, ended, environment, flags=tuple(flags), **names)
         write(self.run_file.path, record)
         self.records.append(record)
         self.reporter.end(record, ended.seconds)
@@ -169,12 +171,3 @@ def _cache(run_file: RunFile) -> Path:
     """Return the run's folder of compile caches. Runs of the same name in other folders have their own."""
     place = hashlib.sha256(str(run_file.path.resolve()).encode()).hexdigest()[:6]
     return CACHE / f"{run_file.name}_{place}"
-
-
-def flags(complaints: Iterable[Complaint]) -> tuple[str, ...]:
-    """Return the flags of a record that was measured despite these complaints.
-
-    What is missing disturbs nothing; what it prevents has that reason.
-    """
-    checks = dict.fromkeys(each.check for each in complaints if each.distorts)  # once, if several GPUs have it
-    return tuple(f"{DOCTOR}{check}" for check in checks)

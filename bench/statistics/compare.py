@@ -71,7 +71,7 @@ def read_side(name: str, results: Path = RESULTS) -> Side:
     if path is None:
         known = {run_of(path): path for path in run_files(results)}
         path = known[pick("run", name, known, where="A and B", remedy=", or give the path of a run file or folder")]
-    records = [record for file in run_files(path) for record in read(file, unique=True)]
+    records = [record for file in run_files(path) for record in read(file)]
     if not records:
         raise AtlasError("contains no records", where=name, remedy="measure something first: python -m bench run")
     return make_side(name, records)

@@ -88,7 +88,7 @@ def measurements(path: str, stamp: Stamp) -> Sequence[Measurement | None]:
 
     Raises `AtlasError` as `bench.records.run_file.read` does, and for a file that is no longer as its `stamp` says.
     """
-    found = [one.measurement for one in run_file.read(Path(path), unique=True)]
+    found = [one.measurement for one in run_file.read(Path(path))]
     _refuse_change(path, stamp)
     return found
 
@@ -169,7 +169,7 @@ def _insert(database: Database, batch: Mapping[str, Stamp]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             copies = {path: f"{folder}/{number}{run_file.SUFFIX}" for number, path in enumerate(batch)}
             for path, copy in copies.items():
-                Path(copy).write_bytes(b"".join(map(run_file.encode, run_file.read(Path(path), unique=True))))
+                Path(copy).write_bytes(b"".join(map(run_file.encode, run_file.read(Path(path)))))
             new = _read(database, list(copies.values()))
     for path, stamp in batch.items():
         _refuse_change(path, stamp)

@@ -1,7 +1,7 @@
 """Import performance tables of PyTorch's Dynamo benchmarks, as `--performance --output` writes them.
 
-Takes `<backend>_<suite>_<type>_inference_<device>_performance.csv`, and the `…_accuracy.csv` of the same run if there
-is one, which says why a model failed; returns one record for each model that takes images, and logs the others. The
+Takes `<backend>_<suite>_<type>_inference_<device>_performance.csv`, and the `…_accuracy.csv` beside it if there is one,
+which says why a model failed; returns one record for each model that takes images, and logs the others. The
 tables do not name the GPU or torch: `--device-name` and `--torch` do. They hold the speedup and the compiled median, so
 the eager latency is their product, and is flagged.
 
@@ -105,14 +105,9 @@ class Accuracy(msgspec.Struct):
 
 def read(options: ImportOptions) -> Iterator[Record]:
     """Yield one record per row of each performance table. Raises `AtlasError`."""
-    accuracy = {path for path in options.files if path.name.endswith("_accuracy.csv")}
-    performance = [path for path in options.files if path not in accuracy]
-    beside = {path: path.with_name(path.name.replace("_performance", "_accuracy")) for path in performance}
-    for path in sorted(accuracy - {*beside.values()}):
-        remedy = "give the performance table as well"
-        raise AtlasError("has no performance table to go with it", where=str(path), remedy=remedy)
-    for path in performance:
-        yield from _records(path, beside[path] if beside[path] in accuracy else None, options)
+    for path in (each for each in options.files if not each.name.endswith("_accuracy.csv")):
+        beside = path.with_name(path.name.replace("_performance", "_accuracy"))
+        yield from _records(path, beside if beside != path and beside.exists() else None, options)
 
 
 def _records(path: Path, accuracy: Path | None, options: ImportOptions) -> Iterator[Record]:

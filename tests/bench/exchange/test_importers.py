@@ -228,7 +228,6 @@ RENAMED = "mine.csv", EAGER.replace("infer", "train"), EAGER.replace("-amp-", "-
         (TABLE, [INDUCTOR, BEIT.replace("21.345678", "0")], {}, ":2: abs_latency", "is 0, but the speedup is not"),
         (TABLE, [INDUCTOR, BEIT, BEIT], {}, ":3: name", "beit_base_patch16_224 is already in line 2"),
         (TABLE, [INDUCTOR, BEIT.replace("cuda,", "tpu,")], {}, ":2: dev", "'tpu'"),
-        (TABLE.replace("performance", "accuracy"), ["dev,name,accuracy"], {}, "", "has no performance table"),
     ],
 )
 def test_what_is_missing_or_broken_is_told_with_place_and_remedy_and_nothing_is_written(

@@ -136,7 +136,7 @@ def test_a_busy_gpu_is_refused_with_a_way_out(stranger: int, monkeypatch: pytest
     monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda **_: torch.device("cuda"))
     with pytest.raises(AtlasError) as refused:
         preflight.preflight(Preflight())
-    assert f"process {stranger} is computing" in refused.value.what
+    assert str(stranger) in refused.value.what
     assert "--allow-busy" in refused.value.remedy
     assert preflight.preflight(Preflight(allow_busy=True)).device == "cuda"
 

@@ -215,9 +215,8 @@ def test_two_common_cells_do_not_make_an_order(tmp_path: Path) -> None:
 def test_flags_are_told_in_words_and_none_is_forgotten() -> None:
     words = Words(load_language("en"), html=False)
     sources = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "bench" / "exchange").rglob("*.py")}
-    own_sentence = {"dtype-not-stated", "batch-size-worded-unbatched"}
     flags = set(re.findall(r'"([a-z]+(?:-[a-z]+)*-(?:stated|apart|kept|named|unbatched|compiled))"', str(sources)))
-    assert flags == set(words.flags) | own_sentence
+    assert flags == set(words.flags)
     doctor = (ROOT / "bench" / "measuring" / "doctor.py").read_text(encoding="utf-8")
     assert set(re.findall(r'Complaint\(\s*"([\w-]+)"', doctor)) == set(words.checks)
 
