@@ -16,16 +16,11 @@ if TYPE_CHECKING:
     from bench.statistics.processes import VariantName
 
 
-def percent(text: str) -> float:
-    """Return a percentage, with or without its sign, as a share: 0.05 for 5%. Raises `ValueError`."""
-    return float(text.removesuffix("%")) / 100
-
-
 @click.command("compare")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
 @click.option("--variant", type=OneOf(("compiled", "eager")), default="compiled", help="The latencies to compare.")
-@click.option("--threshold", type=percent, default="5%", help="Slowdown that counts as a regression, such as 2.5%.")
+@click.option("--threshold", type=float, default=5.0, help="Slowdown in percent that is a regression.")
 def compare_command(before: str, after: str, variant: VariantName, threshold: float) -> None:
     """Show what became faster or slower between two runs.
 
@@ -36,5 +31,5 @@ def compare_command(before: str, after: str, variant: VariantName, threshold: fl
     from bench.statistics.compare import compare, read_side
 
     comparison = compare(read_side(before), read_side(after), variant)
-    click.echo("\n".join(report(comparison, threshold)))
-    sys.exit(REGRESSED if len(comparison.regressions(threshold)) else OK)
+    click.echo("\n".join(report(comparison, threshold / 100)))
+    sys.exit(REGRESSED if len(comparison.regressions(threshold / 100)) else OK)

@@ -16,7 +16,7 @@ import click
 from bench.choices import folder
 from bench.commands import FOUND_FAULTS, OK, PUBLISHED, OneOf, display_path
 from bench.errors import AtlasError, counted
-from bench.exchange.transfer import import_, importers
+from bench.exchange.transfer import ImportOptions, export, import_, importers
 from bench.records.record import COMPILE_MODES, DTYPES, RESULTS
 
 PATH = click.Path(path_type=Path)
@@ -61,8 +61,6 @@ def import_command(source: str, files: tuple[Path, ...], out: Path, **details: A
     There is one file per run. The options supply details that the FILES do not state; a missing value is an error, or
     is flagged in the records.
     """
-    from bench.exchange.transfer import ImportOptions
-
     options = ImportOptions(files=files, log=lambda text: click.echo(f"note: {text}", err=True), **details)
     for path, records in import_(source, options, out).items():
         click.echo(f"{counted(len(records), 'record')}: {display_path(path)}")
@@ -80,6 +78,4 @@ def export_command(paths: Sequence[Path], out: Path) -> None:
 
     It has one row per record and one column per field. PATHS are files or folders; without any, the whole atlas.
     """
-    from bench.exchange.export import export
-
     click.echo(f"{counted(export(paths or [RESULTS], out), 'record')}: {display_path(out)}")

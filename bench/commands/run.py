@@ -102,7 +102,7 @@ def run_command(**given: Any) -> None:
     if options.dry_run:
         for complaint in doctor.complaints(machine.device):
             console.print(f"warning: {complaint}")
-        console.print(estimates_table(steps, pace, left_s))
+        console.print(estimates_table(steps, pace))
         return
 
     grace_s = OVERRUN * (budget_s or 0.0)

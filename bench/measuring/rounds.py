@@ -38,10 +38,6 @@ class Subject:
     next_batch: int = 0
 
     @property
-    def samples(self) -> int:
-        return sum(map(len, self.rounds_ms))
-
-    @property
     def seconds(self) -> float:
         """Time in calls of all rounds, including the unsampled ones."""
         return sum(map(sum, (*self.rounds_ms, *self.lead_ms))) / 1e3
@@ -69,19 +65,11 @@ def timed(subject: Subject, calls: int, clock: Clock = time.perf_counter_ns) -> 
 
 def warm_up(subject: Subject, sampling: Sampling, clock: Clock = time.perf_counter_ns) -> None:
     """Call until the latency has settled (enough calls and time, and two adjacent windows that agree), or the cap."""
-    while not _is_warm(subject.warmup_ms, sampling):
+    while (seconds := sum(subject.warmup_ms) / 1e3) < sampling.warmup_cap_s:
+        is_long_enough = len(subject.warmup_ms) >= sampling.warmup_calls and seconds >= sampling.warmup_s
+        if is_long_enough and has_converged(subject.warmup_ms, sampling.warmup_window, sampling.warmup_tolerance):
+            break
         subject.warmup_ms.extend(timed(subject, 1, clock))
-
-
-def _is_warm(latencies_ms: list[float], sampling: Sampling) -> bool:
-    seconds = sum(latencies_ms) / 1e3
-    if seconds >= sampling.warmup_cap_s:
-        return True
-    return (
-        len(latencies_ms) >= sampling.warmup_calls
-        and seconds >= sampling.warmup_s
-        and has_converged(latencies_ms, sampling.warmup_window, sampling.warmup_tolerance)
-    )
 
 
 @dataclass(frozen=True)

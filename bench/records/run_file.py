@@ -28,9 +28,6 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 """The longest line that a worker may answer. The samples of the longest permitted cell take less than a tenth of it."""
 
 
-# ── One line ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 class _Version(msgspec.Struct):
     schema: int
 
@@ -110,9 +107,6 @@ def encode(record: Record) -> bytes:
     return msgspec.json.encode(record) + b"\n"
 
 
-# ── One file ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def lines(path: Path) -> tuple[Sequence[bytes], bool]:
     """Return the complete lines of a run file, and whether an interrupted write left an incomplete one after them.
 
@@ -183,9 +177,6 @@ def append(path: Path, records: Iterable[Record]) -> None:
             file.write(encode(record))
             file.flush()
             os.fsync(file.fileno())
-
-
-# ── Names ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def run_of(path: Path) -> str:

@@ -80,16 +80,13 @@ def estimate(steps: Sequence[Step], pace: DurationEstimates, left_s: float | Non
     return f"{text}; {len(in_time) or 'none'} of them fit into the time budget"
 
 
-def estimates_table(steps: Sequence[Step], pace: DurationEstimates, left_s: float | None) -> str:
+def estimates_table(steps: Sequence[Step], pace: DurationEstimates) -> str:
     """Return a table with the time that each cell takes and the command that measures it alone."""
-    in_time = fitting(steps, pace, math.inf if left_s is None else left_s)
     rows = []
     for cell in dict.fromkeys(step.planned.cell for step in steps):
         own = [step for step in steps if step.planned.cell == cell]
-        count = [str(sum(step.planned.cell == cell for step in in_time))] if left_s is not None else []
-        about = duration(duration_s(own, pace))
-        rows.append((cell.title, str(len(own)), about, *count, own[0].planned.command))
-    return aligned(["case"], ["processes", "about", *(["in time"] if left_s is not None else [])], "command", rows)
+        rows.append((cell.title, str(len(own)), duration(duration_s(own, pace)), own[0].planned.command))
+    return aligned(["case"], ["processes", "about"], "command", rows)
 
 
 def processes_of(steps: Sequence[Step]) -> str:

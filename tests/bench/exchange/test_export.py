@@ -10,7 +10,7 @@ import pytest
 from atlas_data import measured, rounds, telling
 from test_command_line import bench
 
-from bench.exchange.export import export
+from bench.exchange.transfer import export
 from bench.records.record import RESULTS, Measurement, Samples, Status
 from bench.records.run_file import append, compressed
 

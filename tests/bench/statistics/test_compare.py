@@ -228,7 +228,7 @@ def test_the_status_tells_a_regression(runs: tuple[str, str], capsys: pytest.Cap
     text = capsys.readouterr().out
     assert "Regressions, slower by more than 5% or now failing: ViT (+10.0%)." in text
     assert re.search(r"ViT on Test CPU @ 1GHz +10\.0 +11\.0 +\+10\.0% +\+9\.\d% to \+10\.\d% +3 \+ 3 +slower\n", text)
-    assert bench("compare", *runs, "--threshold", "15%") == 0
+    assert bench("compare", *runs, "--threshold", "15") == 0
     assert "No regression: of 2 cases with a verdict, none is slower by more than 15%" in capsys.readouterr().out
     assert bench("compare", *reversed(runs)) == 0
     assert bench("compare", *runs, "--variant", "eager") == 0
