@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import counted, unusable, unwritable
-
-
-@pytest.mark.parametrize(
-    ("number", "words"), [(0, "0 processes"), (1, "1 process"), (2, "2 processes"), (1200, "1,200 processes")]
-)
-def test_numbers_agree_with_their_nouns(number: int, words: str) -> None:
-    assert counted(number, "process", "processes") == words
+from bench.errors import unusable, unwritable
 
 
 def test_what_is_in_the_way_is_not_called_a_lack_of_room(tmp_path: Path) -> None:

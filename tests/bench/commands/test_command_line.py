@@ -92,9 +92,6 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         assert name in text
 
 
-# ── Mistakes ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -161,9 +158,6 @@ def test_a_variant_without_its_package_names_the_command_that_installs_it(monkey
     with pytest.raises(AtlasError, match="needs no-such-package") as error:
         profile_of(options_of("--variant", "default:marked"))
     assert error.value.remedy == "pip install no-such-package"
-
-
-# ── Run ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.usefixtures("stub")
@@ -238,15 +232,6 @@ def test_an_interrupted_run_has_its_own_status(
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("9m", 540), ("1h30m", 5400), ("45", 45), ("2h", 7200)])
 def test_time_budgets(text: str, seconds: int) -> None:
     assert seconds_of(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["soon", "-5m", "", "0m", "1e9h", "9" * 5000 + "h"])
-def test_a_budget_that_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(AtlasError, match="is not a duration"):
-        options_of("--time-budget", text)
-
-
-# ── Check and import ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_check_counts_files_and_lists_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

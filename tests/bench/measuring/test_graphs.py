@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 
 import pytest
 import torch
@@ -66,32 +65,6 @@ def test_compiling_stands_still_when_nothing_is_new(compiled: Compile) -> None:
     assert frames >= 1
     compiled(Model(), (2, 4), (2, 4))
     assert graphs.compiled_frames() == frames
-
-
-def test_compiling_goes_on_beyond_the_frames_whose_metrics_torch_keeps() -> None:
-    def add(x: torch.Tensor) -> torch.Tensor:
-        return x + 1
-
-    graphs.reset()
-    counts = []
-    for number in range(70):
-        function = FunctionType(add.__code__.replace(co_name=f"add_{number}"), globals())
-        torch.compile(function, backend="eager")(torch.ones(1))
-        counts.append(graphs.compiled_frames())
-    assert counts == [*range(1, 71)]
-
-
-# ── CUDA graphs ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("replays", "skips"),
-    [(None, ()), (1, ()), (0, ("no CUDA graph is replayed, for a reason that torch does not tell",))],
-)
-def test_where_no_cuda_graph_is_replayed_they_were_skipped(replays: int | None, skips: tuple[str, ...]) -> None:
-    graphs.reset()
-    seen = graphs.inspect(Model(), {"x": torch.ones(1)}, replays)
-    assert (seen.replays, seen.cudagraph_skips) == (replays, skips)
 
 
 def test_what_torch_notes_while_compiled_code_runs_is_no_frame(compiled: Compile) -> None:

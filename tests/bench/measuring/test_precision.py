@@ -50,9 +50,6 @@ def watched(variants: Pair, subject: Subject) -> Watched:
     return seen
 
 
-# ── Autocast ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_under_autocast_weights_and_inputs_stay_in_float32_and_are_cast_in_each_call() -> None:
     variants = Pair(job(AUTOCAST))
     module, (batch, _) = variants.loaded.module, variants.loaded.batches
@@ -63,24 +60,6 @@ def test_under_autocast_weights_and_inputs_stay_in_float32_and_are_cast_in_each_
     assert not torch.is_autocast_enabled("cpu"), "it ends with the call"
 
 
-def test_what_is_compiled_is_the_model_under_autocast_and_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[set[torch.dtype]] = []
-    compile_ = torch.compile
-
-    def backend(graph: torch.fx.GraphModule, _inputs: Any) -> Any:
-        convolutions = [node for node in graph.graph.nodes if node.target is torch.conv2d]
-        compiled.append({node.meta["example_value"].dtype for node in convolutions})
-        return graph.forward
-
-    monkeypatch.setattr(torch, "compile", lambda module, **_: compile_(module, backend=backend))
-    variants = Pair(job(AUTOCAST))
-    with torch.no_grad():
-        variants.compile()
-        eager, result = (variants.output(each) for each in (variants.eager, variants.compiled))
-    assert compiled == [{torch.bfloat16}]
-    assert torch.equal(result[0], eager[0])
-
-
 def test_an_autocast_that_torch_would_ignore_fails_with_a_reason() -> None:
     """torch warns, and computes in float32: the row of another precision would hold figures of float32."""
     unsupported = job("float32", autocast=True)
@@ -88,9 +67,6 @@ def test_an_autocast_that_torch_would_ignore_fails_with_a_reason() -> None:
         outcome = trial.run(unsupported, lambda _: None)
     assert (outcome.status, outcome.measurement) == (Status.FAIL_TO_RUN, None)
     assert outcome.reason == "RuntimeError: there is no autocast to float32 on this cpu device"
-
-
-# ── TF32 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture

@@ -148,13 +148,6 @@ def test_throttled_rounds_are_repeated_and_counted_when_there_are_too_many() -> 
     assert len(variants[0].rounds_ms) == len(variants[1].rounds_ms) == rounds[-1].number
 
 
-def test_no_round_is_repeated_once_the_time_is_used_up() -> None:
-    world = World()
-    variants = [world.variant("eager", noisy(4000, 1)), world.variant("compiled", noisy(3000, 2))]
-    rounds = run(world, variants, Sampling(max_s=10), disturbance=lambda: "programs")
-    assert (rounds[-1].number, rounds[-1].disturbed, rounds[-1].stop_reason) == (3, {"programs": 3}, "time")
-
-
 def test_what_the_machine_does_to_both_variants_cancels_in_the_ratio() -> None:
     """The machine slows down by half in the middle, which changes latencies but hardly their ratio."""
     world = World()

@@ -45,9 +45,6 @@ class Time:
         return self.now
 
 
-# ── The device ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_readings_are_seldom_and_in_units(gpu: Sensors) -> None:
     clock = Time()
     watch = RoundWatch(1, gpu, clock)
@@ -85,16 +82,6 @@ def test_an_unreadable_sensor_is_named_and_asked_only_once(gpu: Sensors, nvml: N
     assert nvml.asked.count("nvmlDeviceGetTemperature") == 1
 
 
-def test_an_amd_gpu_tells_clock_and_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.version, "hip", "7.0")
-    monkeypatch.setattr(torch.cuda, "clock_rate", lambda: 2100)
-    monkeypatch.setattr(torch.cuda, "temperature", lambda: 55)
-    watch = RoundWatch(1, Sensors(torch.device("cuda")))
-    assert watch.disturbance() != DEVICE
-    telemetry = watch.telemetry(kept=0)
-    assert (telemetry.clock_mhz, telemetry.temperature_c, telemetry.unreadable) == ((2100,), (55,), ("slowdown",))
-
-
 @pytest.mark.parametrize("device", ["cuda", "xpu", "mps"])
 def test_without_a_library_everything_is_unreadable(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.version, "hip", None)
@@ -102,9 +89,6 @@ def test_without_a_library_everything_is_unreadable(device: str, monkeypatch: py
     watch = RoundWatch(1, Sensors(torch.device(device)))
     assert watch.disturbance() != DEVICE
     assert watch.telemetry(kept=0).unreadable == ("clock", "slowdown", "temperature")
-
-
-# ── Its processes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture
@@ -141,9 +125,6 @@ def test_a_busy_gpu_is_refused_with_a_way_out(stranger: int, monkeypatch: pytest
     assert preflight.preflight(Preflight(allow_busy=True)).device == "cuda"
 
 
-# ── Other programs ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def watch(monkeypatch: pytest.MonkeyPatch, *rounds: tuple[float, float, float], cores: int, threads: int) -> RoundWatch:
     """Return a watch of rounds that take these seconds: wall time, CPU time of all cores, and of this process."""
     totals = [CpuReading(100.0, 5000.0, 7.0)]
@@ -166,15 +147,6 @@ def test_others_may_use_the_cores_that_it_leaves(monkeypatch: pytest.MonkeyPatch
     rounds = [(1.0, 7.0, 4.0), (1.0, 8.5, 4.0)]
     seen = watch(monkeypatch, *rounds, cores=8, threads=4)
     assert [seen.disturbance() for _ in rounds] == [None, PROGRAMS]
-
-
-def test_without_cpu_times_nothing_is_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(**_: bool) -> None:
-        raise OSError
-
-    monkeypatch.setattr("psutil.cpu_times", refuse)
-    before, after = look(), look()
-    assert after.busy - before.busy == after.own - before.own
 
 
 def test_a_program_that_really_computes_is_seen() -> None:

@@ -142,17 +142,6 @@ def test_every_process_of_a_cell_builds_the_same_weights() -> None:
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_a_lower_precision_reaches_weights_and_pixels_but_no_token() -> None:
-    loaded = build(small("OwlViT"), dtype=torch.bfloat16)
-    assert next(loaded.module.parameters()).dtype is torch.bfloat16
-    assert loaded.batches[0]["pixel_values"].dtype is torch.bfloat16
-    assert loaded.batches[0]["input_ids"].dtype is torch.int64
-    assert not loaded.module.training
-
-
-# ── Checkpoints ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, torch.nn.Module]:
     """A small Segformer with its processor, saved in the layout of the hub."""
@@ -171,13 +160,6 @@ def test_a_checkpoint_is_loaded_with_its_weights_and_processor(checkpoint: tuple
     assert loaded.input_size == (96, 128)
     weights = loaded.module.state_dict()
     assert all(torch.equal(value, weights[name]) for name, value in module.state_dict().items())
-
-
-def test_a_checkpoint_can_be_built_with_random_weights(checkpoint: tuple[Path, torch.nn.Module]) -> None:
-    folder, module = checkpoint
-    loaded = build(Recipe(task="image-segmentation", checkpoint=str(folder), weights="random"))
-    name = next(iter(module.state_dict()))
-    assert not torch.equal(loaded.module.state_dict()[name], module.state_dict()[name])
 
 
 def test_a_checkpoint_must_serve_its_task(checkpoint: tuple[Path, torch.nn.Module]) -> None:
@@ -242,19 +224,6 @@ def test_pickled_weights_are_never_read(checkpoint: tuple[Path, torch.nn.Module]
     with pytest.raises(OSError, match="safetensors"):
         build(Recipe(task="image-segmentation", checkpoint=str(tmp_path), weights="pretrained"))
     assert not marker.exists()
-
-
-def test_code_in_a_checkpoint_is_never_run(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(
-        '{"model_type": "mine", "architectures": ["Mine"], "auto_map": {"AutoConfig": "evil.Config"}}'
-    )
-    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w')")
-    with pytest.raises(AtlasError, match="configuration cannot be read"):
-        architecture(Recipe(task="image-classification", checkpoint=str(tmp_path)))
-    assert not (tmp_path / "was-run").exists()
-
-
-# ── Names ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("name", ["Conditional-DETR", "conditional detr", "microsoft/conditional-detr-resnet-50"])

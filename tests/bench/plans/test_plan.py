@@ -21,8 +21,6 @@ from bench.plans.plan import (
 from bench.plans.profiles import PROFILES
 from bench.records.record import Record, Status
 
-# ── What is pending ─────────────────────────────────────────────────────────────────────────────────────────────────
-
 
 def test_the_first_processes_of_all_cells_come_before_any_second() -> None:
     steps = todo(pending(plan("ViT", "BeiT", processes=2), []))
@@ -81,9 +79,6 @@ def test_a_run_of_a_local_checkpoint_goes_on_wherever_it_lies() -> None:
     assert len(pending(other, [record(planned)])) == 1
 
 
-# ── Order ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_run_over_several_half_hours_measures_what_is_used_most_completely_first() -> None:
     recipes = [Recipe(model=name, task="image-classification") for name in ("ViT", "BeiT")]
     steps, first = [], make_plan(PROFILES["deploy"], recipes, "cuda")
@@ -95,9 +90,6 @@ def test_a_run_over_several_half_hours_measures_what_is_used_most_completely_fir
     variants = ("compile:default", "compile:reduce-overhead")
     assert order == [(size, number, name) for size in (1, 4, 16) for number in range(3) for name in variants]
     assert [step.planned.cell.model for step in steps] == ["ViT", "BeiT"] * 18
-
-
-# ── Limited time ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @given(

@@ -67,11 +67,3 @@ def test_a_program_that_fails_is_named_with_its_error(tmp_path: Path) -> None:
         output_of(program)
     assert error.value.where == str(program)
     assert "python" in error.value.remedy
-
-
-@pytest.mark.parametrize("content", [b"{", b"[]", b'{"schema": 99}', b'{"schema": 1}'])
-def test_a_file_that_is_no_captured_output_is_refused_with_the_remedy(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "output.json"
-    path.write_bytes(content)
-    with pytest.raises(AtlasError, match="python -m bench examples"):
-        read_capture(path)

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from atlas_data import measured, measurement, telling
+from atlas_data import measured, telling
 from hostile_values import changed
 from hypothesis import example, given
 
 from bench.errors import AtlasError
-from bench.records.record import RESULTS, Record, Source, Status, standing, worst
-from bench.records.run_file import append, compressed, decode, encode, lines, read, run_files, run_of
+from bench.records.record import RESULTS, Record, Status, standing
+from bench.records.run_file import append, compressed, decode, encode, lines, read, run_files
 
 VIT, BEIT = measured(), measured(model="BeiT")
 LINE: dict[str, Any] = json.loads(encode(measured(figures=telling())))
@@ -26,9 +26,6 @@ def test_a_record_survives_its_line(record: Record) -> None:
     line = encode(record)
     assert line.count(b"\n") == line.endswith(b"\n") == 1
     assert decode(line, "x:1") == record
-
-
-# ── Lines of older schemas ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 def old(folder: str, number: int) -> dict[str, Any]:
@@ -71,16 +68,8 @@ def test_an_old_line_says_the_same_in_the_new_form(dynamic: dict[str, bool], var
     assert json.loads(json.dumps(same)) == before
 
 
-def test_a_source_of_old_does_not_say_its_gradient_mode() -> None:
-    assert decode(json.dumps(PUBLISHED).encode(), "x:1").cell.grad_mode is None
-
-
 @given(changed(MEASURED) | changed(PUBLISHED) | changed(LINE))
 @example(MEASURED | {"cell": MEASURED["cell"] | {"dynamic": 1}})
-@example(MEASURED | {"cell": MEASURED["cell"] | {"compile_mode": ["default"]}})
-@example(MEASURED | {"cell": {}})
-@example(MEASURED | {"command": 3})
-@example(MEASURED | {"measurement": []})
 @example(MEASURED | {"measurement": MEASURED["measurement"] | {"compilation": {"cold_s": "long"}}})
 def test_whatever_a_line_says_it_is_a_record_or_an_error_that_names_its_field(line: Any) -> None:
     found: AtlasError | None = None
@@ -91,9 +80,6 @@ def test_whatever_a_line_says_it_is_a_record_or_an_error_that_names_its_field(li
     if found:
         assert (found.where, bool(found.remedy)) == ("r.jsonl:7", True)
         assert any(word in found.what for word in ("`", "schema version", "not valid JSON", "Number out of range"))
-
-
-# ── Broken lines ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def with_(place: str, value: Any) -> bytes:
@@ -110,7 +96,6 @@ def with_(place: str, value: Any) -> bytes:
     ("line", "message"),
     [
         (b"{", "not valid JSON"),
-        (b'{"x":' + b"[" * 100_000, "not valid JSON"),
         (b'{"schema":3,"run":"\\ud800"}', "not valid JSON"),
         (b"[1]", "Expected `object`"),
         (b"{}", "missing required field `schema`"),
@@ -120,18 +105,11 @@ def with_(place: str, value: Any) -> bytes:
         (with_("status", "fine"), r"'fine' - at `\$.status`"),
         (with_("process", -1), r"\$.process"),
         (with_("measured_at", "2026-11-21T03:48:52"), r"\$.measured_at"),
-        (with_("run", "../r"), r"\$.run"),
         (with_("cell.device", "gpu"), r"\$.cell.device"),
-        (with_("cell.dtype", "float33"), r"\$.cell.dtype"),
-        (with_("cell.digest", "AB" * 32), r"\$.cell.digest"),
         (with_("cell.batch_size", 2**24 + 1), r"\$.cell.batch_size"),
-        (with_("cell.input_size", [0, 224]), r"\$.cell.input_size"),
         (with_("cell.model", "<script>"), r"characters or a form that the field does not allow - at `\$.cell.model`"),
-        (with_("cell.model", "\u202eTiV"), r"\$.cell.model"),
         (with_("measurement.eager.rounds_ms", [[-1.0]]), r"\$.measurement.eager.rounds_ms"),
-        (with_("measurement.eager.rounds_ms", [[]]), r"\$.measurement.eager.rounds_ms"),
         (with_("measurement.compilation.ready_s", {"hot": 1.0}), r"\$.measurement.compilation.ready_s"),
-        (with_("measurement.eager.peak_memory_gb", 8e10), r"\$.measurement.eager.peak_memory_gb"),
         (with_("source", {"title": "t", "url": "https://x.org", "date": "2023-02-31", "licence": "MIT"}), r"\$.source"),
         (with_("source", {"title": "t", "url": "javascript:x", "date": "2023", "licence": "MIT"}), r"\$.source.url"),
     ],
@@ -141,15 +119,6 @@ def test_a_broken_line_is_named_with_its_place_and_remedy(line: bytes, message: 
         decode(line, "run.jsonl:7")
     assert error.value.where == "run.jsonl:7"
     assert error.value.remedy
-
-
-def test_a_model_may_have_any_script_and_a_source_any_precision_of_its_date() -> None:
-    assert decode(with_("cell.model", "モデル हिन्दी"), "x:1").cell.model == "モデル हिन्दी"
-    for date in ("2023", "2024-02", "2024-02-29"):
-        Source(title="t", url="https://example.org", date=date, licence="MIT")
-
-
-# ── Several processes ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_key_tells_cells_processes_and_machines_apart() -> None:
@@ -178,14 +147,6 @@ def test_a_cell_has_its_worst_status_but_noise_and_early_failures_count_less(
 ) -> None:
     each = [Status(status) for status in statuses.split()]
     assert each[standing(each, [answer == "y" for answer in gave])] == expected
-
-
-def test_a_cell_is_represented_by_its_worst_process() -> None:
-    ooms = [measured(process=number, status=Status.OOM, reason="x", figures=measurement()) for number in range(3)]
-    assert worst([VIT, *ooms]) is ooms[0]
-
-
-# ── Files ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def models(path: Path) -> list[str]:
@@ -245,11 +206,3 @@ def test_a_compressed_file_is_whole_or_refused_with_a_remedy(tmp_path: Path, con
     with pytest.raises(AtlasError, match="is not a complete gzip file") as error:
         models(path)
     assert (error.value.where, error.value.remedy) == (str(path), "import it from its source again")
-
-
-def test_run_files_are_found_in_a_stable_order_and_named_after_their_runs(tmp_path: Path) -> None:
-    for name in ("b/2.x.jsonl.gz", "a/1.jsonl", "a/notes.txt", "a/notes.gz"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    assert [run_of(path) for path in run_files(tmp_path)] == ["1", "2.x"]
-    assert run_files(tmp_path / "a" / "1.jsonl") == [tmp_path / "a" / "1.jsonl"]

@@ -15,7 +15,7 @@ from bench.plans.messages import Machine
 from bench.plans.plan import make_plan, pending
 from bench.records.record import Environment
 from bench.records.run_file import append
-from bench.running.resume import RunFile, find_run, slug, write
+from bench.running.resume import RunFile, find_run, write
 
 
 def test_a_run_is_named_after_day_machine_torch_and_profile(tmp_path: Path) -> None:
@@ -25,18 +25,6 @@ def test_a_run_is_named_after_day_machine_torch_and_profile(tmp_path: Path) -> N
     assert find_run(plan("ViT"), MACHINE, tmp_path, is_ordinary=False).name != (
         find_run(plan("BeiT"), MACHINE, tmp_path, is_ordinary=False).name
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("Intel(R) Xeon(R) Processor @ 2.50GHz", "intel-xeon-2.50ghz"),
-        ("NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"),
-        ("AMD EPYC 7763 64-Core Processor", "amd-epyc-7763-64-core"),
-    ],
-)
-def test_device_names_become_file_names(name: str, expected: str) -> None:
-    assert slug(name) == expected
 
 
 def test_an_unfinished_run_of_any_day_is_resumed_a_finished_one_only_of_today(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from bench.errors import AtlasError
 from bench.plans.messages import CellOutcome, Job, Phase, Recipe, Request
 from bench.plans.models import find
 from bench.plans.plan import make_plan
-from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
+from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import Status
 from bench.records.scrub import MAX_LENGTH
 from bench.running.worker_process import WorkerExit, run_worker
@@ -60,62 +59,6 @@ def test_where_workers_cannot_run_an_error_names_where_they_can(monkeypatch: pyt
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(AtlasError, match="WSL 2"):
         run(job())
-
-
-WITHOUT_UNIX = """
-import multiprocessing.pool, select, signal, subprocess, sys, sysconfig, tempfile
-import click, msgspec, numpy, psutil, rich.console, rich.progress
-sysconfig.get_config_vars()
-sys.platform = "win32"
-sys.modules |= dict.fromkeys(("fcntl", "resource", "termios"))
-for name in ("killpg", "getpgid", "pidfd_open", "sched_getaffinity", "getuid", "fork"):
-    delattr(__import__("os"), name)
-del signal.SIGKILL
-from bench.commands import command_line
-command_line.main(sys.argv[1:])
-"""
-
-
-@pytest.mark.parametrize(
-    ("command", "status", "text"),
-    [
-        (["run"], 2, "WSL 2"),
-        (["install"], 2, "WSL 2"),
-        (["doctor"], 1, "compiler"),
-        (["list"], 0, "ViT"),
-        (["check"], 0, "no faults"),
-    ],
-)
-def test_what_needs_no_worker_runs_without_the_functions_of_unix(command: list[str], status: int, text: str) -> None:
-    environment = {**os.environ, "CXX": "no-such-compiler", "LOGNAME": "somebody"}
-    code = [sys.executable, "-c", WITHOUT_UNIX, *command]
-    done = subprocess.run(code, capture_output=True, text=True, check=False, env=environment)
-    assert "Traceback" not in done.stderr
-    assert (done.returncode, text in done.stdout + done.stderr) == (status, True)
-
-
-FREES = """
-import ctypes, resource
-libc = ctypes.CDLL(None)
-libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
-for _ in range(3):
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    memory = libc.malloc(1 << 26)
-    ctypes.memset(memory, 1, 1 << 26)
-    libc.free(memory)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-"""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the variables are those of glibc")
-def test_memory_that_is_kept_causes_no_page_faults_again() -> None:
-    def faults(**variables: str) -> int:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
-        command = [sys.executable, "-c", FREES]
-        return int(subprocess.run(command, env=environment | variables, capture_output=True, check=True).stdout)
-
-    assert faults() > 1000
-    assert faults(**KEEP_MEMORY) < 10
 
 
 def test_a_worker_that_gives_up_leaves_its_last_words_without_paths() -> None:

@@ -64,9 +64,6 @@ def verdicts(comparison: Comparison) -> dict[str, str]:
     return dict(zip([cell.model for cell in comparison.cells["cell"]], comparison.cells["verdict"], strict=True))
 
 
-# ── Verdicts ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_every_cell_of_both_has_a_change_and_a_verdict() -> None:
     comparison = compared(
         [measured("ViT", STEADY), measured("BeiT", STEADY), measured("ResNet", STEADY), measured("DETR", STEADY)],
@@ -114,9 +111,6 @@ def test_a_wrong_or_throttled_result_counts_in_no_comparison() -> None:
     comparison = compared([measured("ViT", STEADY), measured("BeiT", STEADY)], [wrong, measured("BeiT", STEADY)])
     assert verdicts(comparison) == {"ViT": "unknown", "BeiT": "same"}
     assert comparison.overall.value == pytest.approx(0.0)
-
-
-# ── What else differs ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_cells_of_one_run_and_changed_statuses_are_named() -> None:
@@ -174,9 +168,6 @@ def test_another_chip_mode_or_model_is_refused(changes: dict[str, Any], says: st
         compared([measured("ViT", STEADY)], [measured("ViT", STEADY, **changes)])
 
 
-# ── Pooling ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_of_a_cell_measured_twice_the_newest_run_counts() -> None:
     earlier = datetime.now(UTC) - timedelta(days=1)
     older = measured("ViT", TENTH_MORE, run="older", measured_at=earlier)
@@ -209,9 +200,6 @@ def test_a_side_is_a_path_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(AtlasError, match="is not known") as error:
         read_side("2026-01-02_same", results)
     assert "2026-01-02_some" in error.value.remedy
-
-
-# ── The command ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture

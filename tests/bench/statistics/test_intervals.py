@@ -60,9 +60,6 @@ def simulated(
     return measurements
 
 
-# ── Known values ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("freedom", "confidence", "expected"),
     [(1, 0.95, 12.7062), (2, 0.95, 4.30265), (4, 0.95, 2.77645), (30, 0.95, 2.04227), (2, 0.99, 9.92484)],
@@ -106,9 +103,6 @@ def test_a_single_block_is_worth_its_mean_as_in_2023() -> None:
     assert speedup([measurement]).value == pytest.approx(2.0)
 
 
-# ── Unknown stays unknown ───────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_published_means_give_values_without_intervals() -> None:
     published = Measurement(eager=Samples(published_mean_ms=9.0), compiled=Samples(published_mean_ms=6.0))
     assert speedup([published]).value == 1.5
@@ -121,9 +115,6 @@ def test_published_means_give_values_without_intervals() -> None:
     ]  # a published figure has no interval: differences beyond 5% are clear
     close = Measurement(eager=Samples(published_mean_ms=6.2), compiled=Samples(published_mean_ms=6.0))
     assert Cells([[close]]).verdicts.tolist() == ["inconclusive"]
-
-
-# ── Break-even ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_break_even_is_cost_over_saving() -> None:
@@ -140,9 +131,6 @@ def test_nobody_knows_when_an_unclear_gain_pays_back() -> None:
     cell = [pair([eager] * 9, [20.0] * 9, cold_s=5.0) for eager in (19.0, 22.0, 24.0)]
     assert Cells([cell]).verdicts.tolist() == ["inconclusive"]
     assert math.isnan(only(Cells([cell]).break_even("cold")).value)
-
-
-# ── Verdicts and stopping ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -166,9 +154,6 @@ def test_warm_up_ends_when_two_windows_agree() -> None:
     assert not has_converged([3.0, 2.0, 1.5, 1.2, 1.1], 5, 0.05)
     assert not has_converged([3.0, 2.0, 1.5, 1.0, 1.0, 1.0], 3, 0.05)
     assert has_converged([9.0, 1.01, 1.0, 1.02, 1.0, 1.0, 0.99], 3, 0.05)
-
-
-# ── Simulated clocks ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("k", [3, 5, 8] if THOROUGH else [3, 8])
@@ -261,9 +246,6 @@ def test_the_interval_of_one_process_covers_its_median() -> None:
         assert (
             0.93 <= covered <= (0.985 if n == 8 else 0.97)
         )  # eight ranks are coarse: the interval errs to the wide side
-
-
-# ── What always holds ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @given(st.lists(st.lists(st.floats(0.1, 1e4), min_size=8, max_size=8), min_size=1, max_size=4), st.floats(0.5, 4.0))
