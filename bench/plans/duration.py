@@ -65,12 +65,12 @@ class DurationEstimates:
 
     def learn(self, record: Record, is_first: bool) -> None:
         """Learn from a process. One that failed tells nothing."""
-        earlier, key = PROFILES.get(record.profile), (record.cell.identity, is_first)
-        has_fixed_blocks = earlier is not None and earlier.sampling.block_calls is not None
-        if record.seconds is None or has_fixed_blocks != (self.profile.sampling.block_calls is not None):
-            return  # a protocol that takes much longer, or less
-        if not gave_nothing(record):
-            self._ended[key].append(record.seconds)
+        theirs, ours = PROFILES.get(record.profile, self.profile).sampling, self.profile.sampling
+        is_alike = theirs.block_calls == ours.block_calls and (
+            theirs.compares_layouts == ours.compares_layouts or not is_first
+        )
+        if is_alike and record.seconds is not None and not gave_nothing(record):  # else it takes much longer, or less
+            self._ended[record.cell.identity, is_first].append(record.seconds)
 
     def of(self, cell: Cell, is_first: bool) -> float:
         """Return the estimated seconds of one process of the cell. What is known is at most its time limit."""

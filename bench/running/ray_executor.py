@@ -146,5 +146,5 @@ def _measure(step: Step, profile: Profile, run: str, device: str) -> tuple[Machi
     for other in {*caches.parent.glob("*")} - {caches}:  # of earlier runs, since nothing else uses this device
         shutil.rmtree(other, ignore_errors=True)
     complaints = examine(look(device))
-    ended = measure(step, profile, caches, run_worker, timeout_s=profile.timeout_s, on_phase=lambda _: None)
+    ended = measure(step, profile, caches, run_worker, timeout_s=profile.timeout_s)
     return machine, complaints, ended

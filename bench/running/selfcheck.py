@@ -37,7 +37,7 @@ def check(
     def ask(what: str, request: Job | CheckSelf, cache: Path) -> Answer:
         tell(f"{what} …")
         variables = variables_of([recipe], keep_memory=profile.keep_memory) | caches_below(cache)
-        ended = executor(request, variables=variables, timeout_s=profile.timeout_s, on_phase=lambda _: None)
+        ended = executor(request, variables=variables, timeout_s=profile.timeout_s)
         return answer_of(ended, f"{what}: the process ended early")
 
     def job_in(mode: str) -> Job:

@@ -39,7 +39,7 @@ def measure(
     executor: Executor,
     *,
     timeout_s: float,
-    on_phase: Callable[[Phase], None],
+    on_phase: Callable[[Phase], None] = lambda _: None,
     peaks: Peaks | None = None,
 ) -> WorkerExit:
     """Run one step within `timeout_s`. The compile cache of its cell is below `caches`, which belongs to the run and

@@ -97,7 +97,6 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
     [
         (["run", "--model", "Segfromer"], ["model 'Segfromer' is not known", "Segformer"]),
         (["run", "--profile", "standrad"], ["profile 'standrad'", "did you mean standard?"]),
-        (["run", "--device", "cdua"], ["device 'cdua'", "did you mean cuda?"]),
         (["run", "--device", "cuda"], ["no cuda device here", "present: cpu"]),
         (["run", "--variant", "reduce_overheads"], ["variant", "compile:reduce-overhead"]),
         (["run", "--dtype", "float32", "autocast"], ["dtype 'autocast'", "autocast-float16"]),
@@ -108,7 +107,6 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["export", "--out", "docs"], ["docs: is a folder, but a file is needed here"]),
         (["run", "--checkpoint", "no such thing"], ["neither a local folder nor a Hugging Face Hub ID"]),
         (["run", "--checkpoint", "a/b"], ["--task"]),
-        (["run", "--checkpoint", "a/b", "--task", "object-detecting"], ["did you mean object-detection?"]),
         (["run", "--checkpoint", "a/b", "--task", "depth"], ["choose one of image-classification, object-detection"]),
         (["run", "--task", "object-detection"], ["--task only applies to a checkpoint"]),
         (["run", "--checkpoint", "a/b", "--task", "object-detection", "--name", "x"], ["is identified by its ID"]),
@@ -136,7 +134,6 @@ def test_a_mistake_is_one_message_with_a_remedy(
         ([], "COMMAND"),
         (["rnu"], "Did you mean 'run'?"),
         (["run", "--bacth-size", "1"], "Did you mean '--batch-size'?"),
-        (["run", "more"], "unexpected extra argument (more)"),
         (["run", "--out", "a", "b"], "unexpected extra argument (b)"),  # it takes one value
         (["run", "--batch-size", "1", "0"], "0 is not in the range"),
         (["run", "--processes", "-1"], "-1 is not in the range"),

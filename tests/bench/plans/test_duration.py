@@ -51,6 +51,12 @@ def test_the_nearest_relative_tells() -> None:
     assert pace.of(VIT.cell, is_first=False) == 10.0
 
 
+def test_a_protocol_that_does_more_or_less_tells_nothing() -> None:
+    others = [timed(200.0, profile=STANDARD), timed(20.0, profile=STANDARD, warm=True), timed(900.0, profile=PAPER)]
+    pace = DurationEstimates.from_records(QUICK, others)  # the standard profile compiles twice in a cold process
+    assert (pace.of(VIT.cell, is_first=True) < 100, pace.of(VIT.cell, is_first=False)) == (True, 20.0)
+
+
 def test_a_search_is_not_expected_to_take_as_long_as_a_default_compilation_and_is_not_begun_in_vain() -> None:
     profile = msgspec.structs.replace(QUICK, variants=("compile:default", "compile:max-autotune"))
     made = make_plan(profile, [VIT.recipe], "cpu")
