@@ -7,6 +7,7 @@ measured is nan, and so is what follows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -51,8 +52,7 @@ class Cells:
 
     def __getitem__(self, name: str) -> Array:
         """A figure of every process, shape (cells, processes)."""
-        found: Array = np.append(self.processes.figures[name], np.nan)[self.at]
-        return found
+        return np.append(self.processes.figures[name], np.nan)[self.at]
 
     def rounds_ms(self) -> list[dict[str, list[float]]]:
         """Return the medians of the rounds of all processes of each cell, by variant if it has any."""
@@ -94,8 +94,6 @@ class Cells:
     def were_timed(self) -> NDArray[np.bool_]:
         """Whether any process has rounds of both variants; else there are at most published figures."""
         return np.asarray(~np.isnan(self["speedup"]).all(axis=1))
-
-    # ── Latency and speedup ─────────────────────────────────────────────────────────────────────────────────────────
 
     @np.errstate(all="ignore")
     def logs(self, variant: VariantName) -> Means:
@@ -173,8 +171,6 @@ class Cells:
             f"{variant}_device_ms": self.middle(f"{variant}_device_ms"),
         }
 
-    # ── Compiling ───────────────────────────────────────────────────────────────────────────────────────────────────
-
     @np.errstate(all="ignore")
     def break_even(self, cache: str) -> Interval:
         """Return the calls after which compiling has paid back its time to ready, with a ``cold`` or ``warm`` cache.
@@ -187,9 +183,8 @@ class Cells:
         cost_ms = np.where(np.isnan(value), np.nan, np.maximum(self.middle(f"{cache}_s") * 1e3, 0.0))
         is_faster = self.verdicts == "faster"
         never = ~np.isnan(cost_ms) & np.isin(self.verdicts, ("slower", "same"))
-        calls, earliest, latest = (
-            np.where(is_faster, _calls(cost_ms, saved), np.where(never, np.inf, np.nan)) for saved in (value, high, low)
-        )
+        paid = (np.where(saved <= 0, cost_ms + np.inf, cost_ms / saved) for saved in (value, high, low))
+        calls, earliest, latest = (np.where(is_faster, each, np.where(never, np.inf, np.nan)) for each in paid)
         return calls, earliest, latest
 
     def _compilation(self) -> dict[str, Array]:
@@ -199,8 +194,6 @@ class Cells:
             found[f"compile_{cache}_s"] = self.middle(f"{cache}_s")
             found |= zip((column, f"{column}_low", f"{column}_high"), self.break_even(cache), strict=True)
         return found
-
-    # ── Efficiency ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
     def work(self) -> dict[str, Array]:
@@ -213,29 +206,22 @@ class Cells:
         """The best that any process reached: nobody can reach more by accident."""
         return {name: self.most(name) for name in PARTS["peaks"]}
 
-    @cached_property
-    @np.errstate(all="ignore")
+    @property
     def computing_s(self) -> Array:
         """The least time of the arithmetic of a call: at the speed of the measured product."""
-        found: Array = self.work["flop"] / self.peaks["matmul_flop_s"]
-        return found
+        return self.work["flop"] / self.peaks["matmul_flop_s"]
 
-    @np.errstate(all="ignore")
     def memory_bound(self) -> Array:
         """Return the share of eager's least time that goes to operations which only move data, at the speed of the
         measured copy."""
         streaming_s = self.work["streamed_bytes"] / self.peaks["copy_bytes_s"]
-        found: Array = streaming_s / (streaming_s + self.computing_s)
-        return found
+        return streaming_s / (streaming_s + self.computing_s)
 
-    @np.errstate(all="ignore")
     def peak_share(self, variant: VariantName) -> Array:
         """Return the least time of the arithmetic as a share of a call. Above 1 where an algorithm needs fewer
         operations than counted."""
-        found: Array = self.computing_s / self.middle(f"{variant}_latency") * 1e3
-        return found
+        return self.computing_s / self.middle(f"{variant}_latency") * 1e3
 
-    @np.errstate(all="ignore")
     def host_bound(self, variant: VariantName) -> Array:
         """Return the share of a call that the device waits for the host: 1 − device time ÷ latency."""
         return _middle(np.maximum(1 - self[f"{variant}_device_ms"] / self[f"{variant}_latency"], 0.0))
@@ -260,19 +246,13 @@ class Cells:
             }
         return found
 
-    # ── Over processes ──────────────────────────────────────────────────────────────────────────────────────────────
-
     def middle(self, name: str) -> Array:
         """Return the median of a figure over the processes that know it."""
         return _middle(self[name])
 
     def most(self, name: str) -> Array:
         """Return the largest value of a figure."""
-        found: Array = np.fmax.reduce(self[name], axis=1)
-        return found
-
-
-# ── One cell ────────────────────────────────────────────────────────────────────────────────────────────────────────
+        return np.fmax.reduce(self[name], axis=1)
 
 
 def speedup(measurements: Sequence[Measurement]) -> Estimate:
@@ -291,23 +271,10 @@ def only(interval: Interval) -> Estimate:
     return Estimate(*(float(ends[0]) for ends in interval))
 
 
-def _calls(cost_ms: Array, saving_ms: Array) -> Array:
-    """Return the calls until `cost_ms` is paid: inf for never, nan where either is unknown."""
-    unknown = np.isnan(cost_ms) | np.isnan(saving_ms)
-    found: Array = np.where(unknown, np.nan, np.where(saving_ms > 0, cost_ms / saving_ms, np.inf))
-    return found
-
-
 def _middle(figures: Array) -> Array:
     """Return the median of each row over what is known, nan where nothing is."""
-    n = (~np.isnan(figures)).sum(axis=1)
-    if not n.any():
-        return np.full(len(figures), np.nan)
-    ordered = np.sort(figures, axis=1)
-    rows = np.arange(len(figures))
-    last = np.maximum(n - 1, 0)
-    found: Array = (ordered[rows, last // 2] + ordered[rows, (last + 1) // 2]) / 2
-    return found
+    with warnings.catch_warnings(action="ignore"):  # where nothing is known
+        return np.nanmedian(figures, axis=1)
 
 
 def _sums(figures: Array) -> Array:

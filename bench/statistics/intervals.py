@@ -163,8 +163,7 @@ def median_interval(rounds: Sequence[float] | Array) -> tuple[float, float]:
 
 def _quantiles(freedom: Indices) -> Array:
     known, where = np.unique(freedom, return_inverse=True)
-    found: Array = np.array([student(each) if each > 0 else math.nan for each in known.tolist()])[where]
-    return found
+    return np.array([student(each) if each > 0 else math.nan for each in known.tolist()])[where]
 
 
 @lru_cache
