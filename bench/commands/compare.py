@@ -30,6 +30,6 @@ def compare_command(before: str, after: str, variant: VariantName, threshold: fl
     from bench.commands.comparison_report import report
     from bench.statistics.compare import compare, read_side
 
-    comparison = compare(read_side(before), read_side(after), variant)
-    click.echo("\n".join(report(comparison, threshold / 100)))
-    sys.exit(REGRESSED if len(comparison.regressions(threshold / 100)) else OK)
+    comparison, limit = compare(read_side(before), read_side(after), variant), threshold / 100
+    click.echo("\n".join(report(comparison, limit)))
+    sys.exit(REGRESSED if len(comparison.regressions(limit)) else OK)

@@ -142,7 +142,7 @@ def importers() -> Mapping[str, str]:
 def import_(source: str, options: ImportOptions, out: Path) -> dict[Path, list[Record]]:
     """Write the records of a source to run files below `out`, and return the files with their records.
 
-    Replaces earlier files of the same runs. Raises `AtlasError` before anything is written.
+    Replaces earlier files of the same runs. Raises `AtlasError`: for a faulty source, before anything is written.
     """
     known = importers()
     module: Any = importlib.import_module(known[pick("source", source, known, where="SOURCE")])
@@ -173,8 +173,12 @@ def import_(source: str, options: ImportOptions, out: Path) -> dict[Path, list[R
 
 def _line(record: Record) -> bytes:
     """Return the record's line. Raises `AtlasError` for a record that could not be read back."""
-    line = encode(record)
-    decode(line, f"{record.cell.model!r:.100} of {record.run!r:.100}")
+    where = f"{record.cell.model!r:.100} of {record.run!r:.100}"
+    try:
+        line = encode(record)
+    except OverflowError as error:  # a figure of more than 64 bits
+        raise AtlasError(f"not a record: {error}", where=where, remedy=AGAIN) from None
+    decode(line, where)
     return line
 
 

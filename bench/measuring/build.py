@@ -85,12 +85,15 @@ def load(
         text = _text(recipe, batch_size) if "input_ids" in accepted else {}
     scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
     inputs = ({name: value[own] for name, value in pixels.items() if name in accepted} | text for own in scenes)
-
-    def placed(value: torch.Tensor) -> torch.Tensor:
-        return value.to(device, dtype if value.is_floating_point() else None).contiguous()
-
-    batches_there = tuple({name: placed(value) for name, value in batch.items()} for batch in inputs)
-    return Loaded(module.to(device), batches_there)
+    module.to(device)
+    kinds = {True: dtype, False: None}  # token ids stay integers
+    return Loaded(
+        module,
+        tuple(
+            {name: each.to(device, kinds[each.is_floating_point()]).contiguous() for name, each in batch.items()}
+            for batch in inputs
+        ),
+    )
 
 
 def architecture(recipe: Recipe) -> str:

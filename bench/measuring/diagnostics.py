@@ -33,7 +33,7 @@ def examined(
     `outputs`: of eager and of compiled. `Measurement.failures` says why what fails is missing. Only the first process
     records what is equal in all.
     """
-    job, failures, errors = pair.job, dict[str, str](), list[Accuracy]()
+    job, failures, errors = pair.job, dict[str, str](), None
 
     def add(name: str, results: Callable[[], dict[str, Any]]) -> None:
         nonlocal measurement
@@ -44,8 +44,9 @@ def examined(
             failures[name] = told(job, error)
 
     def compare_outputs() -> dict[str, Any]:
-        errors.append(compared(pair, *outputs))
-        return {"accuracy": errors[0]} if accuracy.is_finite(errors[0]) else {}
+        nonlocal errors
+        errors = compared(pair, *outputs)
+        return {"accuracy": errors} if accuracy.is_finite(errors) else {}
 
     add("resources of eager", lambda: {"eager": pair.with_resources(pair.eager, measurement.eager)})
     add("device time of eager", lambda: {"eager": pair.with_device_time(pair.eager, measurement.eager)})
@@ -60,7 +61,7 @@ def examined(
     add("peaks", lambda: {"peaks": job.peaks or roofline.peaks(pair.device, dtype)})
     if not job.warm and job.sampling.compares_layouts and job.cell.variant.removeprefix("compile:") in COMPILE_MODES:
         add("memory layout", lambda: {"others": _layouts(pair)})
-    return msgspec.structs.replace(measurement, failures=failures), next(iter(errors), None)
+    return msgspec.structs.replace(measurement, failures=failures), errors
 
 
 def told(job: Job, error: Exception) -> str:
@@ -91,7 +92,7 @@ def _layouts(pair: Pair) -> dict[str, Samples]:
         subject.clear_rounds()
         subject.call(0)  # compiles, if it is a new one
         warm_up(subject, sampling)
-    list(sample(tuple(subjects.values()), sampling, rng=random.Random()))
+    sample(tuple(subjects.values()), sampling, rng=random.Random())
     return {name: samples_of(subject) for name, subject in subjects.items()}
 
 

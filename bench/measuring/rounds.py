@@ -12,7 +12,7 @@ import random
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,11 +73,11 @@ def warm_up(subject: Subject, sampling: Sampling, clock: Clock = time.perf_count
 
 
 @dataclass(frozen=True)
-class Round:
-    """Progress of sampling: the number of rounds so far, and why it stops after this one."""
+class End:
+    """The end of sampling: the number of rounds, and why it stopped."""
 
     number: int
-    stop_reason: str | None = None
+    stop_reason: str
     disturbed: Mapping[str, int] = field(default_factory=dict)  # rounds kept although disturbed, by what
 
 
@@ -88,8 +88,8 @@ def sample(
     rng: random.Random,
     clock: Clock = time.perf_counter_ns,
     disturbance: Callable[[], str | None] = lambda: None,
-) -> Iterator[Round]:
-    """Sample rounds until a stop condition, yielding after each. `subjects`: eager and a variant, one alone, or more.
+) -> End:
+    """Sample rounds until a stop condition. `subjects`: eager and a variant, one alone, or more.
 
     `disturbance` is called after each round and says what disturbed it; such a round is repeated within the limits
     `max_repeats` and `max_s`, and beyond them kept and counted.
@@ -99,9 +99,9 @@ def sample(
     for subject in subjects:
         settled_ms = statistics.median(subject.warmup_ms[-sampling.warmup_window :])
         blocks[id(subject)] = sampling.block_calls or max(1, round(sampling.block_ms / settled_ms))
-    start, repeats, number, reason = clock(), 0, 0, None
+    start, repeats, number = clock(), 0, 0
     disturbed = Counter[str]()
-    while reason is None:
+    while True:
         for subject in rng.sample(subjects, len(subjects)):
             subject.next_batch -= leads  # so that blocks, not the calls before them, go through all batches
             subject.lead_ms.append(timed(subject, leads, clock))
@@ -115,8 +115,8 @@ def sample(
                 continue
             disturbed[found] += 1
         number += 1
-        reason = _stop_reason(subjects, sampling, number, seconds)
-        yield Round(number, reason, dict(disturbed))
+        if reason := _stop_reason(subjects, sampling, number, seconds):
+            return End(number, reason, disturbed)
 
 
 def _stop_reason(subjects: Sequence[Subject], sampling: Sampling, rounds: int, seconds: float) -> str | None:

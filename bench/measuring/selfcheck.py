@@ -53,7 +53,7 @@ def _timer(pair: Pair, name: VariantName, subject: Subject) -> Check:
     for _ in range(TURNS):
         timer_ms = timer.blocked_autorange(min_run_time=turn_s).median * 1e3
         subject.clear_rounds()
-        list(sample([subject], short, rng=random.Random()))
+        sample([subject], short, rng=random.Random())
         ratios.append(float(np.median(subject.medians_ms())) / timer_ms)
     figure, (low, high) = statistics.median(ratios), median_interval(np.array(ratios))
     return Check(name="timer", has_passed=abs(figure - 1) <= BOUND, variant=name, figure=figure, low=low, high=high)

@@ -181,17 +181,17 @@ def sampled(pair: Pair, subjects: tuple[Subject, ...], send: Send) -> tuple[Meas
     gc.collect()
     gc.freeze()  # collections within a call need not traverse the objects that exist by now
     watch = RoundWatch(1 if pair.sensors else torch.get_num_threads(), pair.sensors)
-    *_, last = sample(subjects, pair.job.sampling, rng=random.Random(), disturbance=watch.disturbance)
+    end = sample(subjects, pair.job.sampling, rng=random.Random(), disturbance=watch.disturbance)
     pair.find_other_processes()
     samples = [samples_of(subject) for subject in subjects]
     measurement = Measurement(
         eager=samples[0],
         compiled=samples[1] if len(samples) > 1 else None,
         warmup_calls=sum(len(subject.warmup_ms) for subject in subjects),
-        stop_reason=last.stop_reason,
-        telemetry=watch.telemetry(sum(last.disturbed.values())),
+        stop_reason=end.stop_reason,
+        telemetry=watch.telemetry(sum(end.disturbed.values())),
     )
-    return measurement, last.disturbed
+    return measurement, end.disturbed
 
 
 # ── Verdict ───────────────────────────────────────────────────────────────────────────────────────────────────────────

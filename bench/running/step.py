@@ -67,7 +67,7 @@ def measure(
     exits = dict[Role, WorkerExit]()
     found = VARIANTS[cell.variant]
     built: Sequence[Role] = ("build",) if found.build and not warm else ()
-    roles: Sequence[Role] = ("both",) if found.same_process else ("eager", "variant")  # compared with eager
+    roles: Sequence[Role] = ("both",) if found.same_process else ("eager", "variant")  # the variant is compared
     for role in (*built, *roles):
         exits[role] = executor(
             msgspec.structs.replace(job, role=role),

@@ -34,6 +34,9 @@ VERSIONS = ("torch", "transformers", "accelerator", "driver", "python", "platfor
 CONDITIONS = ("cpu", "threads")
 """Fields that move a latency although the software is the same, as settings do."""
 
+OF_THE_CELL = frozenset({"float32_matmul_precision", "cuda_matmul_allow_tf32"})
+"""Settings in records of schema 10 and before that the cell decides."""
+
 SIDES = ("before", "after")
 
 _FAILURES = frozenset(Status) - {*COMPARABLE, Status.THROTTLED, Status.SKIPPED}
@@ -171,7 +174,9 @@ def _pooled(groups: Sequence[Sequence[Record]], variant: VariantName) -> Cells:
 
     def is_timed(record: Record) -> bool:
         samples: Samples | None = getattr(record.measurement, variant, None)
-        return samples is not None and samples.batch_size in (None, record.cell.batch_size)
+        if samples is None or not (samples.rounds_ms or samples.published_ms):
+            return False
+        return samples.batch_size in (None, record.cell.batch_size)
 
     runs = [group[0].run for group in groups]
     found = [[record.measurement for record in group if record.measurement and is_timed(record)] for group in groups]
@@ -200,6 +205,6 @@ def _surroundings(records: Iterable[Record]) -> dict[str, str]:
         on = record.environment
         known = {name: getattr(on, name) for name in (*CONDITIONS, *VERSIONS)} | on.settings
         for name, value in {**known, "profile": record.profile}.items():
-            if value is not None:
+            if value is not None and name not in OF_THE_CELL:
                 values[name].add(str(value))
     return {name: " and ".join(sorted(each)) for name, each in values.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -52,6 +53,13 @@ def test_a_break_is_told_with_reason_and_place(compiled: Compile) -> None:
     assert "as the test wants" in found.reason
     assert found.location is not None
     assert found.location.startswith("test_graphs.py:")
+
+
+def test_a_break_without_a_place_keeps_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = SimpleNamespace(break_reasons=[SimpleNamespace(reason="in the compiler itself", user_stack=[])])
+    monkeypatch.setattr("torch._dynamo.explain", lambda _: lambda **_inputs: found)
+    (told,) = graphs._located_breaks(Model(), {})
+    assert (told.reason, told.location) == ("in the compiler itself", None)
 
 
 def test_another_shape_is_a_recompilation_not_another_graph(compiled: Compile) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.measuring.rounds import Round, Subject, sample, warm_up
+from bench.measuring.rounds import End, Subject, sample, warm_up
 from bench.plans.profiles import PROFILES, Sampling
 
 Latency = Callable[[int], float]
@@ -39,10 +39,10 @@ def noisy(latency_ms: float, seed: int, spread: float = 0.02) -> Latency:
     return lambda _: latency_ms * rng.lognormvariate(0, spread)
 
 
-def run(world: World, subjects: list[Subject], sampling: Sampling, **options: Any) -> list[Round]:
+def run(world: World, subjects: list[Subject], sampling: Sampling, **options: Any) -> End:
     for subject in subjects:
         warm_up(subject, sampling, world.clock)
-    return list(sample(subjects, sampling, rng=random.Random(0), clock=world.clock, **options))
+    return sample(subjects, sampling, rng=random.Random(0), clock=world.clock, **options)
 
 
 def test_warm_up_lasts_until_the_latency_has_settled() -> None:
@@ -68,12 +68,12 @@ def test_rounds_pair_the_variants_in_random_order() -> None:
     for variant in variants:
         warm_up(variant, Sampling(), world.clock)
     world.called.clear()
-    rounds = list(sample(variants, Sampling(), rng=random.Random(0), clock=world.clock))
+    rounds = sample(variants, Sampling(), rng=random.Random(0), clock=world.clock).number
     order = "".join(world.called)
     pairs = [order[index : index + 4] for index in range(0, len(order), 4)]  # the unsampled call, and the block
     assert set(pairs) == {"eecc", "ccee"}
     assert 0.3 < pairs.count("eecc") / len(pairs) < 0.7
-    assert len(variants[0].rounds_ms) == len(variants[1].rounds_ms) == len(rounds) == len(pairs)
+    assert len(variants[0].rounds_ms) == len(variants[1].rounds_ms) == rounds == len(pairs)
 
 
 def test_blocks_of_fast_models_last_about_twenty_milliseconds() -> None:
@@ -98,10 +98,10 @@ def test_what_the_change_of_variants_costs_is_in_no_sample() -> None:
 
     batches: list[int] = []
     variants = [world.variant(name, latency(name)) for name in ("eager", "compiled")]
-    rounds = run(world, variants, Sampling(max_s=10))
+    end = run(world, variants, Sampling(max_s=10))
     assert {calls for variant in variants for calls in variant.rounds_ms} == {(40.0,)}
-    assert len(variants[0].lead_ms) == rounds[-1].number
-    in_blocks = batches[-4 * rounds[-1].number :][1::2]  # of both variants, which use the batches in the same order
+    assert len(variants[0].lead_ms) == end.number
+    in_blocks = batches[-4 * end.number :][1::2]  # of both variants, which use the batches in the same order
     counts = [in_blocks.count(batch) for batch in range(4)]
     assert max(counts) - min(counts) <= 2
 
@@ -114,7 +114,7 @@ def test_enough_rounds_that_took_long_enough_end_a_process() -> None:
             world.variant("eager", noisy(latency_ms, 1, 0.3)),
             world.variant("compiled", noisy(latency_ms, 2, 0.3)),
         ]
-        last = run(world, variants, sampling)[-1]
+        last = run(world, variants, sampling)
         assert last.stop_reason == "rounds"
         assert last.number == pytest.approx(number, abs=4)
 
@@ -133,8 +133,8 @@ def test_the_protocol_of_2023_is_one_block_of_300_calls_on_one_image() -> None:
     world = World()
     sampling = PROFILES["paper-2023"].sampling
     variants = [world.variant("eager", noisy(10, 1)), world.variant("compiled", noisy(7, 2))]
-    rounds = run(world, variants, sampling)
-    assert [(each.number, each.stop_reason) for each in rounds] == [(1, "rounds")]
+    end = run(world, variants, sampling)
+    assert (end.number, end.stop_reason) == (1, "rounds")
     assert [len(variant.rounds_ms[0]) for variant in variants] == [300, 300]
     assert sampling.inputs == 1
 
@@ -143,9 +143,9 @@ def test_throttled_rounds_are_repeated_and_counted_when_there_are_too_many() -> 
     world = World()
     variants = [world.variant("eager", noisy(50, 1)), world.variant("compiled", noisy(40, 2))]
     hot = iter(["heat"] * 4 + [None] * 10_000)
-    rounds = run(world, variants, Sampling(max_s=5, max_repeats=3), disturbance=lambda: next(hot))
-    assert rounds[-1].disturbed == {"heat": 1}
-    assert len(variants[0].rounds_ms) == len(variants[1].rounds_ms) == rounds[-1].number
+    end = run(world, variants, Sampling(max_s=5, max_repeats=3), disturbance=lambda: next(hot))
+    assert end.disturbed == {"heat": 1}
+    assert len(variants[0].rounds_ms) == len(variants[1].rounds_ms) == end.number
 
 
 def test_what_the_machine_does_to_both_variants_cancels_in_the_ratio() -> None:
