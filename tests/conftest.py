@@ -89,7 +89,6 @@ LONG = (
     "bench/commands/test_command_line.py",
     "bench/measuring/test_graphs.py",
     "generator/test_generator_cli.py",
-    "generator/site/test_build_stamp.py",
     "generator/commands/test_new_language.py",
     "generator/site/test_stage.py",
 )

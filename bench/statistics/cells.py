@@ -273,6 +273,8 @@ def only(interval: Interval) -> Estimate:
 
 def _middle(figures: Array) -> Array:
     """Return the median of each row over what is known, nan where nothing is."""
+    if figures.shape[1] == 1:
+        return figures[:, 0]
     with warnings.catch_warnings(action="ignore"):  # where nothing is known
         return np.nanmedian(figures, axis=1)
 

@@ -10,38 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import accumulate, pairwise
+from datetime import datetime
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from bench.errors import AtlasError
+from bench.plans.models import MODELS
 from bench.records.documents import Capture, Selfcheck, newest_capture, newest_of_each_device
 from bench.records.record import RESULTS, TOY
-from generator.cache import CACHE
+from bench.records.run_file import run_files
 from generator.data.estimates import Estimates, estimate
-from generator.data.lint import (
-    DOUBTFUL,
-    Anomaly,
-    break_even_columns,
-    doubted,
-    gathered,
-    lint_across,
-    settled,
-)
-from generator.data.parts import Part
-from generator.data.selection import JoinedRecords, Row
-
-if TYPE_CHECKING:
-    from bench.statistics.intervals import Indices
-
-
-HISTORY = 20_000
-"""Rows up to which pages have those of former runs beside the newest. With more, they have of each cell the newest run,
-and the newest with the other `malloc`."""
-
+from generator.data.families import family_slug
+from generator.data.lint import Anomaly, doubted, gathered, lint, lint_alone
+from generator.data.names import device_slug, distinct_labels, model_slug, slugs
+from generator.data.registry import COLUMNS
+from generator.data.rows import FileRows, Key, rows_of
+from generator.data.selection import ORDERS, Records, Row
 
 MOST_LISTED = 20
 """Problems of a kind that are listed one by one."""
@@ -49,58 +37,38 @@ MOST_LISTED = 20
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that pages can show. It has every run's row of a cell up to `HISTORY` rows, beyond that the newest ones
-    alone: so no page grows with the years. Nobody changes it."""
+    """All that pages can show. Nobody changes it."""
 
-    parts: tuple[Part, ...]  # the rows as they were measured, those of each origin by themselves
-    order: Indices  # for each label, the position of its row among those of all parts, one after the other
+    rows: pd.DataFrame
+    """The rows as they were measured, by `registry.COLUMNS`; unknown text is empty, anything else missing. The label of
+    a row is its position."""
+    rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # the medians of each variant, in the order of time, by label
     records: int  # that were read
-    runs: tuple[str, ...]  # all of them, sorted
-    superseded: int  # rows that are left out, since a newer run has their cell
     examples: Capture | None = None  # the newest
     selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
-    folder: Path = RESULTS  # of all of it
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
 
     @cached_property
-    def rows(self) -> pd.DataFrame:
-        """The rows as they were measured, by `registry.COLUMNS`; unknown text is empty, anything else missing."""
-        return self._rows(np.arange(len(self.order)))
-
-    def _rows(self, labels: Indices) -> pd.DataFrame:
-        """Return the rows with some labels."""
-        rows = pd.concat([part.rows for part in self.parts])
-        return rows.take(self.order[labels]).set_axis(labels)
-
-    @cached_property
-    def rounds_ms(self) -> Sequence[Mapping[str, Sequence[float]]]:
-        """The medians of the rounds of each variant, in the order of time, by label."""
-        rounds = [each for part in self.parts for each in part.rounds_ms]
-        return [rounds[position] for position in self.order.tolist()]
-
-    @cached_property
     def table(self) -> pd.DataFrame:
-        """The rows, indexed by label. Those that the data lint doubts have the verdict doubtful."""
+        """The rows. Those that the data lint doubts have the verdict doubtful."""
         return doubted(self.rows, self.doubts)
 
     @cached_property
     def newest(self) -> pd.DataFrame:
         """The rows that pages show: the newest run of each cell, those of the reader's own machine first."""
-        newest = doubted(self._newest, self.doubts)
+        newest = self.table[self.table["newest"]]
         is_own = newest["device"].isin(self.own_devices)
         return newest.loc[is_own.sort_values(ascending=False, kind="stable").index] if is_own.any() else newest
 
     @cached_property
-    def _newest(self) -> pd.DataFrame:
-        """The newest rows as they were measured."""
-        is_newest = np.concatenate([part.rows["newest"].to_numpy(bool) for part in self.parts])
-        return self._rows(np.flatnonzero(is_newest[self.order]))
-
-    @cached_property
     def own_devices(self) -> frozenset[str]:
         """Slugs of the devices on which the reader has measured."""
-        own = (part.rows.loc[part.rows["run"].isin(self.own_runs), "device"] for part in self.parts)
-        return frozenset(device for devices in own for device in devices)
+        return frozenset(self.rows.loc[self.rows["run"].isin(self.own_runs), "device"])
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """The names of all runs."""
+        return tuple(sorted(self.rows["run"].unique()))
 
     @cached_property
     def estimates(self) -> Estimates:
@@ -109,11 +77,9 @@ class Results:
         return estimate(self.newest[is_asked])
 
     @cached_property
-    def by_label(self) -> JoinedRecords:
+    def by_label(self) -> Records:
         """The rows of the table as plain values, each at the position that is its label: for what becomes text."""
-        doubtful = {"verdict": DOUBTFUL, **dict.fromkeys(break_even_columns(self._newest))}
-        changed = dict.fromkeys(self.doubts, doubtful)
-        return JoinedRecords([part.records for part in self.parts], self.order.tolist(), changed)
+        return Records(self.table)
 
     @cached_property
     def last_measured(self) -> Row | None:
@@ -124,15 +90,7 @@ class Results:
     @cached_property
     def problems(self) -> tuple[Anomaly, ...]:
         """What the data lint finds in the newest rows."""
-        within = (each.at(labels) for part, labels in self._labeled for each in part.problems)
-        return settled((*within, *lint_across(self._newest)))
-
-    @cached_property
-    def _labeled(self) -> Sequence[tuple[Part, Sequence[int]]]:
-        """Each part with the labels of its rows."""
-        labels = np.argsort(self.order).tolist()
-        ends = [0, *accumulate(len(part.rows) for part in self.parts)]
-        return [(part, labels[start:end]) for part, (start, end) in zip(self.parts, pairwise(ends), strict=True)]
+        return lint(self.rows[self.rows["newest"]])
 
     @cached_property
     def problem_groups(self) -> Sequence[tuple[Anomaly, ...]]:
@@ -143,28 +101,105 @@ class Results:
     def doubts(self) -> Mapping[int, Sequence[Anomaly]]:
         """The anomalies that doubt a row, by its label: of the newest rows, and of older ones those within the row."""
         doubts: dict[int, list[Anomaly]] = {}
-        alone = (each.at(labels) for part, labels in self._labeled for each in part.former_problems)
-        for anomaly in (*self.problems, *alone):
+        for anomaly in (*self.problems, *lint_alone(self.rows[~self.rows["newest"]])):
             for row in anomaly.doubtful:
                 doubts.setdefault(row, []).append(anomaly)
         return doubts
 
 
-def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] = frozenset()) -> Results:
-    """Read every run file below `results`: those that have changed since they are in the `cache`.
+def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Results:
+    """Read every run file below `results`: again only those that have changed since this process has read them.
 
-    The devices of `own_runs` come first.
-
-    Raises `AtlasError` for the first line that is broken, of an unknown schema, without positive latencies, or a
-    duplicate of another line of its run; and for a file that changes meanwhile. In files without rows that pages show,
-    only what names the records is read: `python -m bench check` reads all of it.
+    The devices of `own_runs` come first. Raises `AtlasError` for the first line that is broken, of an unknown schema,
+    without positive latencies, or a duplicate of another line of its run, and for a run in two files.
     """
-    from generator.data import archive, table  # DuckDB takes half a second, which an unchanged build need not wait
-
+    files = {path: rows_of(path) for path in run_files(results)}
+    _refuse_shared_runs(files)
+    keys = [key for file in files.values() for key in file.keys]
+    columns: dict[str, Sequence[Any]] = {
+        name: [*chain.from_iterable(file.columns[name] for file in files.values())]
+        for name in (next(iter(files.values())).columns if files else ())
+    }
+    columns |= _shared(keys, range(len(keys)))
+    rounds_ms = [each for file in files.values() for each in file.rounds_ms]
+    order = _order(columns)
     return Results(
-        *archive.ask(results, cache, partial(table.read, history=HISTORY)),
+        _frame({name: [values[at] for at in order] for name, values in columns.items()}),
+        [rounds_ms[at] for at in order],
+        records=sum(file.records for file in files.values()),
         examples=newest_capture(results),
         selfchecks=newest_of_each_device(results),
-        folder=results,
         own_runs=own_runs,
     )
+
+
+def _refuse_shared_runs(files: Mapping[Path, FileRows]) -> None:
+    """A run belongs to one file: else nobody could tell which of two lines of a process is the newer one."""
+    owners: dict[str, Path] = {}
+    for path, file in files.items():
+        for run in dict.fromkeys(file.columns["run"]):
+            if (owner := owners.setdefault(run, path)) != path:
+                raise AtlasError(
+                    f"the run {run!r} is already in {owner}",
+                    where=f"{path}: $.run",
+                    remedy="remove one of the two files, or give its records a different run name",
+                )
+
+
+# ── What rows share ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+_IN_TABLE = {(spec.label, spec.checkpoint) for spec in MODELS}
+"""The labels and checkpoints of the model table."""
+
+
+def _shared(keys: Sequence[Key], positions: Sequence[int]) -> dict[str, list[Any]]:
+    """Return the columns that a row shares with others, and whether it is the newest of its cell.
+
+    The models of the table have their addresses, whatever dates others claim; of others, who came first decides. A
+    local checkpoint goes by its newest name.
+    """
+    by_age = sorted(positions, key=lambda at: keys[at].age)
+    newest = {(key.case, key.host, key.origin): at for at in by_age for key in [keys[at]]}
+    named = {keys[at].model: keys[at].named for at in by_age}
+    models = {model: (*name, *model) if len(model) == 1 else name for model, name in named.items()}
+    models = dict(sorted(models.items(), key=lambda item: item[1][:2] not in _IN_TABLE))
+    devices = list(dict.fromkeys(keys[at].device for at in by_age))
+    model_slugs = dict(zip(models, slugs(models.values(), model_slug), strict=True))
+    labels = dict(zip(models, distinct_labels(list(models.values())), strict=True))
+    device_slugs = dict(zip(devices, slugs(devices, device_slug), strict=True))
+    is_newest = {*newest.values()}
+    return {
+        "family": [family_slug(labels[key.model]) for key in keys],
+        "model": [model_slugs[key.model] for key in keys],
+        "model_label": [labels[key.model] for key in keys],
+        "checkpoint": [models[key.model][1] for key in keys],
+        "device": [device_slugs[key.device] for key in keys],
+        "newest": [at in is_newest for at in positions],
+    }
+
+
+def _order(columns: Mapping[str, Sequence[Any]]) -> list[int]:
+    """Return the positions of the rows in order: accelerators before CPUs, old versions before new, models by name."""
+    if not columns["device"]:
+        return []
+    names = ("device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run")
+    sorted_by = (
+        [key(each) for each in columns[name]] if (key := ORDERS.get(name)) else columns[name] for name in names
+    )
+    keys = list(zip((kind == "cpu" for kind in columns["device_type"]), *sorted_by, strict=True))
+    return sorted(range(len(keys)), key=keys.__getitem__)
+
+
+def _frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """Return `COLUMNS` in their order. What is unknown is "" in a column of text, and missing in any other."""
+    blocks: dict[str, dict[str, Any]] = {}
+    for name, column in COLUMNS.items():
+        values: Any = columns.get(name, ())
+        if column.type is str:
+            values = [value or "" for value in values]
+        elif column.type is int:
+            values = pd.array(values, dtype="Int64")
+        elif column.type is datetime:
+            values = pd.to_datetime(pd.Series(values, dtype=object), utc=True)
+        blocks.setdefault(column.dtype, {})[name] = values
+    return pd.concat([pd.DataFrame(each, dtype=dtype) for dtype, each in blocks.items()], axis=1)[[*COLUMNS]].copy()

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from bench.plans.checkpoints import PLACEHOLDER
@@ -19,6 +20,7 @@ _NOISE = re.compile(
 _RESERVED = {"index", "each", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 
 
+@cache
 def short_name(device_name: str) -> str:
     """Return what people call a device: ``A100`` for "NVIDIA A100", ``T4`` for "Tesla T4", ``Intel Xeon 2.50 GHz`` for
     "Intel(R) Xeon(R) Processor @ 2.50GHz". Only brands and filler go, so different products stay different."""
@@ -34,6 +36,7 @@ _MODEL_NUMBER = re.compile(
 )
 
 
+@cache
 def device_label(device_type: str, device_name: str) -> str:
     """Return the short name of a device; of a CPU, that of its product line: ``Intel Xeon`` for "Intel Xeon 2.50 GHz".
 

@@ -124,64 +124,6 @@ class Records(Sequence[Row]):
         return self._known[position]
 
 
-class JoinedRecords(Sequence[Row]):
-    """The rows of several `Records` as if they were one, in another order.
-
-    `order` has for each row its position among all of them, one after the other, and `changed` the values in which a
-    row, by its position here, differs.
-    """
-
-    def __init__(
-        self, parts: Sequence[Records], order: Sequence[int], changed: Mapping[int, Mapping[str, Any]]
-    ) -> None:
-        self._parts = parts
-        self._order = order
-        self._changed = changed
-        self._known: dict[int, Row] = {}
-        self._columns: dict[str, list[Any]] = {}
-
-    def column(self, name: str) -> list[Any]:
-        """Return the values of a column, by position."""
-        if name not in self._columns:
-            values = [value for part in self._parts for value in part.column(name)]
-            column = [values[place] for place in self._order]
-            for position, changed in self._changed.items():
-                column[position] = changed.get(name, column[position])
-            self._columns[name] = column
-        return self._columns[name]
-
-    def only(self, names: Sequence[str]) -> Iterator[Row]:
-        """Yield all rows with these columns alone, which takes far less than all columns."""
-        values = zip(*map(self.column, names), strict=True)
-        return (dict(zip(names, row, strict=True)) for row in values)
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    @overload
-    def __getitem__(self, position: int) -> Row: ...
-    @overload
-    def __getitem__(self, position: slice) -> Sequence[Row]: ...
-    def __getitem__(self, position: int | slice) -> Row | Sequence[Row]:
-        """Return the row at a position."""
-        if isinstance(position, slice):
-            return [self[each] for each in range(len(self))[position]]
-        if position not in self._known:
-            self._known[position] = {
-                **self._unchanged(self._order[position]),
-                "row": position,
-                **self._changed.get(position, {}),
-            }
-        return self._known[position]
-
-    def _unchanged(self, place: int) -> Row:
-        for part in self._parts:
-            if place < len(part):
-                return part[place]
-            place -= len(part)
-        raise IndexError(place)
-
-
 def _plain_columns(cells: pd.DataFrame) -> list[list[Any]]:
     """Return what `plain` does for each column. Few rows are converted at once: a table has more than 100 columns."""
     if len(cells) >= MANY:

@@ -26,7 +26,6 @@ from generator.data.estimates import Estimates
 from generator.data.families import slugify
 from generator.data.load import Results
 from generator.data.names import location
-from generator.data.scopes import DIRECTORY, EVERYTHING, THROUGHPUT, Scope
 from generator.data.selection import (
     Row as PlainRow,
     by_value,
@@ -138,21 +137,18 @@ _VERSION_AND_MODE = ("torch", "compile_mode")
 Choose = Callable[[pd.DataFrame], pd.DataFrame]
 """A function that returns some of the cells, such as those that know the cost of compiling."""
 
-CHOICES: Mapping[str, Choose] = {
-    choose.__name__: choose
-    for choose in (
-        tables.compile_rows,
-        tables.mode_rows,
-        tables.memory_rows,
-        tables.efficiency_rows,
-        tables.cause_rows,
-        tables.break_rows,
-        tables.skip_rows,
-        tables.recompile_rows,
-        tables.version_rows,
-    )
-}
-"""What chooses the rows of each table, by the name of the attribute that has them."""
+CHOICES: tuple[Choose, ...] = (
+    tables.compile_rows,
+    tables.mode_rows,
+    tables.memory_rows,
+    tables.efficiency_rows,
+    tables.cause_rows,
+    tables.break_rows,
+    tables.skip_rows,
+    tables.recompile_rows,
+    tables.version_rows,
+)
+"""What chooses the rows of each table."""
 
 
 @lru_cache(maxsize=64)
@@ -170,11 +166,6 @@ def chosen(results: Results, choose: Choose, labels: Iterable[int]) -> list[int]
     return sorted((label for label in labels if label in places), key=places.__getitem__)
 
 
-def chosen_by_name(results: Results, name: str, labels: Iterable[int]) -> list[int]:
-    """Return those that the attribute of a name chooses."""
-    return chosen(results, CHOICES[name], labels)
-
-
 @lru_cache(maxsize=2)
 def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
     return tables.malloc_pairs(results.table)
@@ -183,36 +174,12 @@ def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
 def prepare(results: Results) -> None:
     """Choose the rows of all tables at once: the processes that build a language each then have them already."""
     results.by_label, results.doubts, results.estimates  # noqa: B018  # cached
-    for choose in (*CHOICES.values(), tables.trusted, tables.slower_rows):
+    for choose in (*CHOICES, tables.trusted, tables.slower_rows):
         _places(results, choose)
 
 
 def _rows_by(choose: Choose) -> cached_property[tuple[Row, ...]]:
     return cached_property(lambda known: known.rows_of(known.among(choose)))
-
-
-_OF_ATLAS: Mapping[str, Scope] = {
-    **dict.fromkeys(("device", "devices", "families", "listed", "model", "row"), DIRECTORY),
-    **dict.fromkeys(("published_best", "published_worst"), ("origin", "published")),
-    "latency": ("workload", "latency"),
-    "measured": ("origin", "measured"),
-    **dict.fromkeys(("estimates", "estimated_devices", "throughput"), THROUGHPUT),
-}
-"""What attributes of ``atlas`` hold: devices and models tell what is read of them, and a row goes by a label that
-something else has given. Others may hold everything."""
-
-_IN_DIRECTORY = frozenset({"label", "slug", "place", "is_listed"})
-
-
-def _scope_of(column: str) -> Callable[[Any, str], Scope | None]:
-    """Return the method by which an object of a slug tells which rows its attributes hold."""
-
-    def scope_of(owner: Any, name: str) -> Scope | None:
-        if name in _IN_DIRECTORY:
-            return None
-        return f"{column}/{name}" if name in CHOICES else column, owner.slug
-
-    return scope_of
 
 
 def _of_all(column: str) -> property:
@@ -353,8 +320,6 @@ class Comparisons(_Known):
 class Device(_Known):
     """A device; `label` is plain text in the language of the page."""
 
-    scope_of = _scope_of("device")
-
     atlas: Atlas
     labels: list[int]
     slug: str
@@ -476,8 +441,6 @@ class Device(_Known):
 class Model(_Known):
     """A model; `label` is that of the tables."""
 
-    scope_of = _scope_of("model")
-
     atlas: Atlas
     labels: list[int]
     slug: str
@@ -577,8 +540,6 @@ def auto_class(named: str, task: str) -> str:
 class Family(_Known):
     """Models whose names begin alike: with what precedes the first number or underscore, and the version before it."""
 
-    scope_of = _scope_of("family")
-
     atlas: Atlas
     labels: list[int]
     slug: str
@@ -612,10 +573,6 @@ class Atlas(_Known):
         self.language = language
         self.words = Words(language, html=False)
         self.row_of = cache(self._row_of)  # many pages show the same rows
-
-    def scope_of(self, name: str) -> Scope:
-        """Return which rows an attribute holds."""
-        return _OF_ATLAS.get(name, EVERYTHING)
 
     @cached_property
     def cells(self) -> pd.DataFrame:

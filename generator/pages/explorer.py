@@ -92,7 +92,7 @@ def _columns(results: Results) -> Mapping[str, Any]:
     """Return all columns in which something is known, packed."""
     known = results.table.loc[:, [(values.notna() & (values != "")).any() for _, values in results.table.items()]]
     names = {"origin", *(each for name in ROUNDED for each in with_interval(name))}.intersection(results.table)
-    rows = results.by_label.only(sorted(names))
+    rows = records(results.table[sorted(names)])
     decimals = pd.Series([" ".join(str(digits(row, name)) for name in ROUNDED) for row in rows])
     return {str(name): _packed(column) for name, column in known.items()} | {"digits": _coded(decimals)}
 

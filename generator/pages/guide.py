@@ -136,12 +136,6 @@ class Guide:
         self.languages, self.faults = languages, faults
 
     @property
-    def files(self) -> Mark:
-        """The digests of the files that the results were read from."""
-        files: Mark = self._made["results"][0][0]
-        return files
-
-    @property
     def results(self) -> Results:
         """The records that all editions show."""
         results: Results = self._sources[0]

@@ -32,7 +32,6 @@ from generator.pages.site_file import SiteFile, relative_address
 
 if TYPE_CHECKING:
     from generator.data.load import Results
-    from generator.data.scopes import Reads, Scope
 
 
 @dataclass(frozen=True)
@@ -59,12 +58,10 @@ def pages_of(language: Language, results: Results, docs: Path = DOCS, address: s
     `address` is that of the site, "" if it does not know its own.
     """
     emitted: list[SiteFile] = []
-    from generator.data.scopes import Reads
-    from generator.pages.vocabulary import NAMED, vocabulary
+    from generator.pages.vocabulary import vocabulary
 
-    reads = Reads(NAMED)
-    names = vocabulary(results, language, emitted.append, address and f"{address}{language.prefix}", reads)
-    return tuple(render_pages(language, names, docs, emitted, reads))
+    names = vocabulary(results, language, emitted.append, address and f"{address}{language.prefix}")
+    return tuple(render_pages(language, names, docs, emitted))
 
 
 def emitted_by(pages: Iterable[PageFile]) -> Iterable[SiteFile]:
@@ -81,15 +78,12 @@ def render_pages(
     names: Mapping[str, Any],
     docs: Path = DOCS,
     emitted: list[SiteFile] | None = None,
-    reads: Reads | None = None,
 ) -> Iterator[PageFile]:
     """Yield the pages alone. Their expressions may use `names`: objects, and functions, which are filters as well.
 
-    While a page is rendered, the files that the functions emit go to `emitted`, and what it reads to `reads`.
+    While a page is rendered, the files that the functions emit go to `emitted`.
     """
-    from generator.data.scopes import Reads
-
-    jinja = _jinja(names, [] if emitted is None else emitted, reads or Reads({}))
+    jinja = _jinja(names, [] if emitted is None else emitted)
     for source in read_pages(docs):
         translated = translate(source, language)
         if source.front.for_each is None:
@@ -223,31 +217,8 @@ class _UnknownNameError(jinja2.UndefinedError):
         self.owner = owner
 
 
-class _Context(jinja2.runtime.Context):
-    """The names of one page. Those that the page has not set itself are noted."""
-
-    def resolve_or_missing(self, key: str) -> Any:
-        value = super().resolve_or_missing(key)
-        environment: Any = self.environment  # a `_Sandbox`
-        if value is not jinja2.utils.missing and key not in self.vars:
-            environment.on_name(key, value)
-        return value
-
-
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox, which also refuses attributes of `WRITERS`, and notes what pages read."""
-
-    context_class = _Context
-    on_name: Callable[[str, Any], object] = staticmethod(lambda *_: None)
-    on_attribute: Callable[[Any, str], object] = staticmethod(lambda *_: None)
-
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        self.on_attribute(obj, attribute)
-        return super().getattr(obj, attribute)
-
-    def getitem(self, obj: Any, argument: Any) -> Any:
-        self.on_attribute(obj, str(argument))  # filters such as `map` read attributes this way
-        return super().getitem(obj, argument)
+    """Jinja's sandbox, which also refuses attributes of `WRITERS`."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Return whether an expression may read `attr` of `obj`."""
@@ -267,16 +238,14 @@ class _Jinja:
     environment: jinja2.Environment
     filters: frozenset[str]  # the names that are filters: compiled code can be reused if they are the same
     emitted: list[SiteFile]  # files of the page that is being rendered
-    reads: Reads  # what it reads of the results
 
 
-def _jinja(names: Mapping[str, Any], emitted: list[SiteFile], reads: Reads) -> _Jinja:
+def _jinja(names: Mapping[str, Any], emitted: list[SiteFile]) -> _Jinja:
     functions = {name: value for name, value in names.items() if callable(value)}
     environment = _bare_environment(frozenset(functions)).overlay()
     environment.globals = {**environment.globals, **names}
     environment.filters = {**environment.filters, **functions}
-    environment.on_name, environment.on_attribute = reads.name, reads.attribute
-    return _Jinja(environment, frozenset(functions), emitted, reads)
+    return _Jinja(environment, frozenset(functions), emitted)
 
 
 @lru_cache(maxsize=8)
@@ -313,24 +282,13 @@ class PageFile(SiteFile):
     @property
     def content(self) -> str:
         """The finished Markdown with its front matter."""
-        front, body, *_ = self._rendered
+        front, body, _ = self._rendered
         return front + body
 
     @property
     def emitted(self) -> tuple[SiteFile, ...]:
         """The charts and downloads that the page uses."""
         return self._rendered[2]
-
-    @property
-    def reads(self) -> frozenset[Scope]:
-        """What the page reads of the results."""
-        return self._rendered[3]
-
-    @property
-    def sources(self) -> tuple[object, ...]:
-        """What the page is made from besides that, the code, and the messages that are not text of one page."""
-        page = self.translated
-        return self.uri, page.template, sorted(page.front.items()), page.missing, page.missing and page.first_line
 
     def twin(self, address: str) -> str:
         """Return the page as plain Markdown, for readers without a browser.
@@ -366,16 +324,15 @@ class PageFile(SiteFile):
         return self._front("description") if "description" in self.translated.front else ""
 
     @cached_property
-    def _rendered(self) -> tuple[str, str, tuple[SiteFile, ...], frozenset[Scope]]:
-        page, emitted, reads = self.translated, self.jinja.emitted, self.jinja.reads
+    def _rendered(self) -> tuple[str, str, tuple[SiteFile, ...]]:
+        page, emitted = self.translated, self.jinja.emitted
         emitted.clear()
-        reads.scopes.clear()
         body = self._evaluate(page.template, page.source.document.front.count("\n"))
         if page.language.code != "en":
             body = typography.plain_alternatives(body)
         body = typography.close_seams(body)
         front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
-        return front_matter.dump(front), _with_notice(body, page), tuple(emitted), frozenset(reads.scopes)
+        return front_matter.dump(front), _with_notice(body, page), tuple(emitted)
 
     def _front(self, key: str) -> str:
         text = self._evaluate(self.translated.front[key], self.translated.source.front.lines[key] - 1)

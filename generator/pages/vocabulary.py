@@ -34,7 +34,6 @@ from generator.data.digits import RowFigure
 from generator.data.families import slugify
 from generator.data.load import Results
 from generator.data.registry import COORDINATES
-from generator.data.scopes import DIRECTORY, DOCUMENTS, THROUGHPUT, Reads, Scope
 from generator.data.selection import MODES, Row, Rows, is_compared, is_comparison, labels_by, where
 from generator.drawing.curves import CurvesChart
 from generator.figures import charts, matrix, tables
@@ -83,22 +82,12 @@ depends on what is selected of them."""
 _DOCUMENTS = ("examples", "selfchecks")
 """Those of `Results` that pages name."""
 
-NAMED: Mapping[str, Scope] = {
-    **dict.fromkeys(("page", "language"), DIRECTORY),
-    **dict.fromkeys(_DOCUMENTS, DOCUMENTS),
-    "gains": THROUGHPUT,
-}
-"""What names hold whose calls and attributes are not noted."""
-
 Emit = Callable[[SiteFile], object]
 Draw = Callable[[Rows, Language], Chart]
 
 
-def vocabulary(
-    results: Results, language: Language, emit: Emit, address: str = "", reads: Reads | None = None
-) -> dict[str, Any]:
-    """Return the names that pages of one language may use. Charts and downloads go to `emit`; the rows that functions
-    select are noted in `reads`.
+def vocabulary(results: Results, language: Language, emit: Emit, address: str = "") -> dict[str, Any]:
+    """Return the names that pages of one language may use. Charts and downloads go to `emit`.
 
     `address` is that of the language, "" if the site does not know its own.
     """
@@ -109,7 +98,7 @@ def vocabulary(
         "gains": gains_of(results),
         **documents,
         **_filters(language),
-        **_Functions(atlas, emit, address).names(reads or Reads({})),
+        **_Functions(atlas, emit, address).names,
         **glossary_tables(language),
     }
 
@@ -137,10 +126,6 @@ def throughput_lines(results: Results, labels: Sequence[int]) -> pd.DataFrame:
 def prepare(results: Results) -> None:
     """Compute this before there is a process for each language."""
     matrix.leading(results)
-
-
-def prepare_throughput(results: Results) -> None:
-    """Likewise, for the pages that compare throughput."""
     gains_of(results).prepare()
     for family in labels_by(results.newest["family"]).values():
         if labels := chosen(results, tables.throughput_rows, family):
@@ -237,8 +222,14 @@ def _counted(language: Language, noun: str, n: float) -> str:
 # ── Functions ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def page_function(function: Callable[..., str]) -> Callable[..., str]:
+    """Let pages call a method of `_Functions`."""
+    function.is_page_function = True  # type: ignore[attr-defined]
+    return function
+
+
 class _Functions:
-    """The functions of the vocabulary. Those that link read the page from the context."""
+    """The functions of the vocabulary. Each takes the URI of the page that calls it: authors leave it out."""
 
     def __init__(self, atlas: Atlas, emit: Emit, address: str) -> None:
         self.atlas = atlas
@@ -249,42 +240,17 @@ class _Functions:
         self._index = cache(self._indexed)  # goes with this edition
         self._cells_of = lru_cache(maxsize=8)(self._cells_once)  # a page asks for the same rows several times
 
-    def names(self, reads: Reads) -> dict[str, Callable[..., str]]:
-        """Return each public method as Jinja calls it, with the context passed in."""
-        of_throughput = {
-            *("gains_overview", "gain_chart", "gain_table", "intensity_chart", "intensity_table", "gpus_table"),
-            *("losses_table", "history_chart", "history_table", "regressions_table", "equal_table", "unequal_table"),
-            *("dtypes_chart", "dtypes_table"),
-        }
-        of_documents = {
-            "graphs_table",
-            "example_breaks_table",
-            "scores_table",
-            "loss_chart",
-            "programs",
-            "selfcheck_table",
-        }
-        functions = {
-            *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
-            *("families_table", "throughput_table"),
-            *("break_even_table", "mode_table", "memory_table", "efficiency_table", "cause_table", "versions_table"),
-            *("breaks_table", "skips_table", "recompiles_table", "malloc_table"),
-            *("environment_table", "runs_table", "sources_list", "problems_table", "downloads"),
-            *("addresses", "citation"),
-            *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
-            *("throughput_chart", "explorer", "decision_helper", "speedup_matrix"),
-        }
-        read = {
-            **dict.fromkeys(functions, reads.rows),
-            **dict.fromkeys(of_throughput, lambda _: reads.scopes.add(THROUGHPUT)),
-            **dict.fromkeys(of_documents, lambda _: reads.scopes.add(DOCUMENTS)),
-        }
-        return {name: _with_page(getattr(self, name), read[name]) for name in sorted(read)}
+    @property
+    def names(self) -> dict[str, Callable[..., str]]:
+        """The page functions as Jinja calls them, with the context passed in."""
+        functions = (name for name, each in vars(type(self)).items() if hasattr(each, "is_page_function"))
+        return {name: _with_page(getattr(self, name)) for name in functions}
 
     # Tables
 
     # A brief caption follows another one of its section (`Words.selection`).
 
+    @page_function
     def latency_table(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """Eager and compiled latency of the selected cells."""
         cells = self._select(selection)
@@ -293,6 +259,7 @@ class _Functions:
         headline = self.language.gettext("Latency, eager and compiled")
         return self._limited(page, tables.latency(cells), cells, headline, selection, brief=brief)
 
+    @page_function
     def throughput_table(self, page: str, **selection: Any) -> str:
         """Images per second of both variants, a column for each device: all rows, since links lead to each model."""
         labels = self._labels_among(tables.throughput_rows, selection)
@@ -303,12 +270,14 @@ class _Functions:
         )
         return self._tables(page).rows(throughput_lines(self.atlas.results, labels), self._rows(labels), headline)
 
+    @page_function
     def slower_table(self, page: str, **selection: Any) -> str:
         """The clearest cases in which compiling costs time."""
         lines = tables.slower(self._select(selection))
         headline = self.language.gettext("Where the compiled model is slower")
         return self._tables(page).rows(lines, self._rows(lines.index), headline) if len(lines) else self._nothing()
 
+    @page_function
     def summary_table(self, page: str, *, workload: Workload = "latency") -> str:
         """One row per device and source, of one workload."""
         gettext = self.language.gettext
@@ -318,6 +287,7 @@ class _Functions:
         }[workload]
         return self._table(page, tables.summary(self._select({"workload": workload})), caption)
 
+    @page_function
     def devices_table(self, page: str, *, machines: bool = False) -> str:
         """What was measured on each device, or on each test machine of this project."""
         gettext, own = self.language.gettext, {device.slug for device in self.atlas.machines}
@@ -325,6 +295,7 @@ class _Functions:
         caption = gettext("Test machines") if machines else gettext("All devices")
         return self._table(page, tables.devices(where(cells, cells["device"].isin(own) == machines)), caption)
 
+    @page_function
     def models_table(self, page: str, **selection: Any) -> str:
         """All models with a page of their own, or the selected ones, with their largest gain."""
         cells = self._select(selection)
@@ -333,6 +304,7 @@ class _Functions:
         caption = self.language.gettext("All models") if is_all else self.language.gettext("Models")
         return self._table(page, lines, caption)
 
+    @page_function
     def families_table(self, page: str, **selection: Any) -> str:
         """The families that have a page, with what compiling does to their models."""
         cells = self._select(selection)
@@ -342,51 +314,61 @@ class _Functions:
         lines = tables.families(cells)
         return self._table(page, lines, self.language.gettext("Models by family"))
 
+    @page_function
     def compile_cost_table(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """What compiling costs, and when it has paid."""
         headline = self.language.gettext("Time to ready and break-even point")
         return self._of_rows(page, selection, headline, tables.compile_rows, tables.compile_cost, brief=brief)
 
+    @page_function
     def break_even_table(self, page: str, **selection: Any) -> str:
         """Calls until compiling has paid, with an empty and with a filled cache."""
         headline = self.language.gettext("Break-even point in calls, with 95% intervals")
         return self._of_rows(page, selection, headline, tables.compile_rows, tables.break_even)
 
+    @page_function
     def mode_table(self, page: str, **selection: Any) -> str:
         """The modes of the same cells compared."""
         headline = self.language.gettext("Modes compared: latency, time to ready, and break-even point")
         return self._of_rows(page, selection, headline, tables.mode_rows, tables.modes)
 
+    @page_function
     def memory_table(self, page: str, **selection: Any) -> str:
         """Peak memory of both variants."""
         headline = self.language.gettext("Peak memory, eager and compiled")
         return self._of_rows(page, selection, headline, tables.memory_rows, tables.memory)
 
+    @page_function
     def efficiency_table(self, page: str, **selection: Any) -> str:
         """Operations, and the rate at which both variants do them."""
         headline = self.language.gettext("Arithmetic done, compared with what the device can do")
         return self._of_rows(page, selection, headline, tables.efficiency_rows, tables.efficiency)
 
+    @page_function
     def breaks_table(self, page: str, **selection: Any) -> str:
         """Where and why Dynamo ended a graph."""
         headline = self.language.gettext("Graph breaks, with the reasons that PyTorch gives")
         return self._of_rows(page, selection, headline, tables.break_rows, tables.graph_breaks)
 
+    @page_function
     def skips_table(self, page: str, **selection: Any) -> str:
         """Why CUDA graphs were skipped."""
         headline = self.language.gettext("Skipped CUDA graphs, with the reasons that PyTorch gives")
         return self._of_rows(page, selection, headline, tables.skip_rows, tables.skips)
 
+    @page_function
     def recompiles_table(self, page: str, **selection: Any) -> str:
         """How often Dynamo traced again."""
         headline = self.language.gettext("How often each model is recompiled")
         return self._of_rows(page, selection, headline, tables.recompile_rows, tables.recompiles)
 
+    @page_function
     def versions_table(self, page: str, **selection: Any) -> str:
         """The same cells across versions of PyTorch."""
         headline = self.language.gettext("Compiled and eager latency by PyTorch version")
         return self._of_rows(page, selection, headline, tables.version_rows, tables.versions)
 
+    @page_function
     def malloc_table(self, page: str, *, device: str) -> str:
         """What keeping freed memory changes on a CPU."""
         slug = _known("device", device, self.atlas.device)
@@ -397,28 +379,25 @@ class _Functions:
         cells = pd.concat([default, keep])
         return self._limited(page, tables.malloc(default, keep), cells, headline, {"device": slug})
 
+    @page_function
     def cause_table(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """The verdict on each cell, and its causes."""
         headline = self.language.gettext("Whether compiling helps, and why")
         return self._of_rows(page, selection, headline, tables.cause_rows, tables.causes, brief=brief)
 
+    @page_function
     def environment_table(self, page: str, **selection: Any) -> str:
         """What the figures were measured on."""
         lines = tables.environment(self._select(selection))
         caption = escape(self.language.gettext("Environment of the records"))
         return self._tables(page).environment(lines, caption) if len(lines) else self._nothing()
 
+    @page_function
     def runs_table(self, page: str) -> str:
         """Where the figures come from."""
-        results = self.atlas.results
-        table = self._table(page, tables.runs(results.table), self.language.gettext("Runs"))
-        if not results.superseded:
-            return table
-        message = self.language.gettext(
-            "Rows of earlier runs that newer runs have replaced, not listed here: %(count)s."
-        )
-        return f"{table}\n{self._paragraph(self.words.say(message, count=self.language.number(results.superseded)))}"
+        return self._table(page, tables.runs(self.atlas.results.table), self.language.gettext("Runs"))
 
+    @page_function
     def sources_list(self, _page: str) -> str:
         """What each source of figures measures, and what it leaves open."""
         rows = self.atlas.cells.drop_duplicates(["origin", "profile"])
@@ -428,6 +407,7 @@ class _Functions:
         items = (item.format(self.words.phrase(each.name), _measures(each, self.words)) for each in texts.values())
         return str(Markup('<dl class="sources">\n{}</dl>').format(Markup().join(items)))
 
+    @page_function
     def problems_table(self, page: str) -> str:
         """What the data lint found."""
         groups = self.atlas.results.problem_groups
@@ -437,18 +417,22 @@ class _Functions:
 
     # Charts
 
+    @page_function
     def latency_chart(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """Latency of both variants."""
         return self._chart(page, "latency", partial(charts.latency, brief=brief), selection)
 
+    @page_function
     def change_chart(self, page: str, **selection: Any) -> str:
         """Change of the latency by compiling."""
         return self._chart(page, "change", charts.change, selection)
 
+    @page_function
     def batch_chart(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """Change of the latency, batch sizes compared."""
         return self._chart(page, "batches", partial(charts.batches, brief=brief), selection)
 
+    @page_function
     def throughput_chart(self, page: str, *, family: str) -> str:
         """Change of the time per image with the newest PyTorch of each device: of each model, or how many spread; ""
         where the table shows as much."""
@@ -460,10 +444,12 @@ class _Functions:
         draw = charts.devices if count <= MOST_MODELS else charts.overview
         return self._figure(page, f"throughput-{family}", partial(draw, rows), self._in_explorer(page, {}))
 
+    @page_function
     def overview_chart(self, page: str, **selection: Any) -> str:
         """Change of the latency on every device."""
         return self._chart(page, "overview", charts.overview, selection)
 
+    @page_function
     def versions_chart(self, page: str, **selection: Any) -> str:
         """Compiled latency by version of PyTorch."""
         shared = tables.version_rows(self._select(selection))
@@ -474,42 +460,50 @@ class _Functions:
 
     # What decides the gain
 
+    @page_function
     def gains_overview(self, page: str) -> str:
         """How the gain is distributed on each GPU, with its extremes."""
         rows = self._rows(self._gains.compared.index)
         return self._gain_figure(page, "overview", partial(charts.overview, rows))
 
+    @page_function
     def gain_chart(self, page: str) -> str:
         """The gain by family, on each GPU."""
         return self._gain_figure(page, "families", lambda language: self._gain_charts(language).families())
 
+    @page_function
     def gain_table(self, page: str) -> str:
         """The same for every family."""
         lines = gain_tables.families(self._gains, self.atlas.results)
         headline = self.language.gettext("Median change in time per image when compiled, by model family")
         return self._gain_table(page, lines, headline, self._gains.every)
 
+    @page_function
     def intensity_chart(self, page: str) -> str:
         """The gain by arithmetic intensity, on each GPU."""
         return self._gain_figure(page, "intensity", lambda language: self._gain_charts(language).intensity())
 
+    @page_function
     def intensity_table(self, page: str) -> str:
         """The same as medians."""
         lines = gain_tables.intensity(self._gains, self.atlas.results)
         headline = self.language.gettext("Median change in time per image when compiled, by FLOP per activation")
         return self._gain_table(page, lines, headline, self._gains.every)
 
+    @page_function
     def gpus_table(self, page: str) -> str:
         """How well the gains on one GPU tell those on another."""
         lines = gain_tables.agreements(self._gains)
         return self._gain_table(page, lines, self.language.gettext("The same models on two GPUs"), self._gains.every)
 
+    @page_function
     def losses_table(self, page: str) -> str:
         """The models whose throughput falls when compiled."""
         lines = gain_tables.losses(self._gains, self.atlas.results)
         headline = self.language.gettext("Where compiling lowers throughput")
         return self._gain_table(page, lines, headline, self._gains.every)
 
+    @page_function
     def history_chart(self, page: str, *, device: str) -> str:
         """The throughput with two versions of PyTorch."""
         history = self._history(device)
@@ -517,36 +511,42 @@ class _Functions:
             page, f"history-{device}", lambda language: self._gain_charts(language).history(history)
         )
 
+    @page_function
     def history_table(self, page: str, *, device: str) -> str:
         """The same for every family, in eager mode."""
         history = self._history(device)
         headline = self.language.gettext("Median change in images per second in eager mode, from %(old)s to %(new)s")
         return self._gain_table(page, gain_tables.history(history), headline, history.eager, history)
 
+    @page_function
     def regressions_table(self, page: str, *, device: str) -> str:
         """The models that are slower in eager mode with the newer version."""
         history = self._history(device)
         headline = self.language.gettext("Slower in eager mode: from %(old)s to %(new)s")
         return self._gain_table(page, gain_tables.regressions(history), headline, history.eager, history)
 
+    @page_function
     def equal_table(self, page: str, *, device: str) -> str:
         """The compiled models whose batches are equal with both versions."""
         history = self._history(device)
         headline = self.language.gettext("Compiled, in batches of equal size, from %(old)s to %(new)s")
         return self._gain_table(page, gain_tables.equal(history), headline, history.compiled, history)
 
+    @page_function
     def unequal_table(self, page: str, *, device: str) -> str:
         """The compiled models whose batches differ, by family: doubtful."""
         history = self._history(device)
         headline = self.language.gettext("Doubtful: compiled, in batches of different sizes, from %(old)s to %(new)s")
         return self._gain_table(page, gain_tables.unequal(history), headline, history.unequal, history)
 
+    @page_function
     def dtypes_chart(self, page: str) -> str:
         """The throughput of compiled models in several data types."""
         if not self._gains.types:
             return self._nothing()
         return self._gain_figure(page, "types", lambda language: self._gain_charts(language).types())
 
+    @page_function
     def dtypes_table(self, page: str) -> str:
         """The same for every family."""
         headline = self.language.gettext(
@@ -580,6 +580,7 @@ class _Functions:
 
     # The first page
 
+    @page_function
     def speedup_matrix(self, page: str) -> str:
         """Every model on every device, a table for each batch size and mode."""
         found = matrix.matrices(self.atlas.cells)
@@ -602,6 +603,7 @@ class _Functions:
 
     # Should I compile?
 
+    @page_function
     def decision_helper(self, page: str, *, short: bool = False) -> str:
         """A form that answers, whose records go to `emit`, and the table of all records for readers without scripts.
 
@@ -626,6 +628,7 @@ class _Functions:
 
     # Explorer
 
+    @page_function
     def explorer(self, page: str) -> str:
         """Every record in one table that a script fills; its records go to `emit`."""
         results = self.atlas.results
@@ -642,6 +645,7 @@ class _Functions:
 
     # Inside TorchDynamo
 
+    @page_function
     def programs(self, page: str) -> str:
         """Links to the example programs, which go to `emit`."""
         link = Markup('<a href="{}" download><code>{}.py</code></a>')
@@ -650,18 +654,22 @@ class _Functions:
         }
         return str(_list("downloads", [link.format(self._shared(page, file), name) for name, file in files.items()]))
 
+    @page_function
     def graphs_table(self, _page: str) -> str:
         """The graphs of a step of training."""
         return examples.graphs_table(self._examples, self.words)
 
+    @page_function
     def example_breaks_table(self, _page: str, *, of: str) -> str:
         """The graph breaks of a program."""
         return examples.breaks_table(self._examples, self.words, getattr(self._examples, of)["breaks"])
 
+    @page_function
     def scores_table(self, _page: str) -> str:
         """The errors of the trained networks."""
         return examples.scores_table(self._examples, self.words)
 
+    @page_function
     def loss_chart(self, page: str) -> str:
         """The losses of training."""
 
@@ -680,12 +688,14 @@ class _Functions:
 
     # Methodology
 
+    @page_function
     def selfcheck_table(self, _page: str) -> str:
         """The newest checks of the benchmark itself on each device."""
         return selfcheck.table(self.atlas.results.selfchecks, self.words)
 
     # Files
 
+    @page_function
     def downloads(self, page: str) -> str:
         """Links to all cells as CSV and JSON, which go to `emit`."""
         n = len(self.atlas.results.table)
@@ -697,6 +707,7 @@ class _Functions:
             items.append(self.words.noted(link.format(address, self.words.value(kind.upper())), counted))
         return str(_list("downloads", items))
 
+    @page_function
     def addresses(self, page: str) -> str:
         """The addresses of the files below that of the site, with what each holds; the schemas go to `emit`."""
         gettext = self.language.gettext
@@ -722,6 +733,7 @@ class _Functions:
         )
         return str(_list("addresses", items))
 
+    @page_function
     def citation(self, _page: str) -> str:
         """The entry for a bibliography."""
         root = self.address.removesuffix(self.language.prefix)  # the same in all languages
@@ -897,10 +909,9 @@ def _page_of(kind: str, slug: str) -> str:
     return f"models/families/{slug}.md" if kind == "family" else f"{kind}s/{slug}.md"
 
 
-def _with_page(function: Callable[..., str], read: Callable[[Mapping[str, str]], object]) -> Callable[..., str]:
+def _with_page(function: Callable[..., str]) -> Callable[..., str]:
     @jinja2.pass_context
     def on_page(context: jinja2.runtime.Context, /, **selection: Any) -> str:
-        read(dict(_chosen(selection)))
         page = context.get("page")
         return function(getattr(page, "uri", "index.md"), **selection)
 

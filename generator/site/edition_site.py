@@ -1,44 +1,34 @@
 """The site of one language: the one way in which a page is made, for the server as for a build.
 
-Takes the guide and the configuration of the language. The server builds a file when a browser asks for it (`build`). A
-build asks for all pages that have changed since the last one, and links the others to their files there (`build_all`).
-What the server shows is byte for byte what a build writes, except for fonts, which have all characters, and social
-cards, which are left out.
+Takes the guide and the configuration of the language. The server builds a file when a browser asks for it (`build`),
+and a build all of them (`build_all`). What the server shows is byte for byte what a build writes, except for fonts,
+which have all characters, and social cards, which are left out.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import jinja2
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files, get_files, set_exclusions
 from mkdocs.structure.nav import Navigation, get_navigation
 
-from generator.cache import digest
 from generator.checks.rendered_checks import outline
-from generator.drawing.link_preview import card_uri, has_card
+from generator.drawing.link_preview import has_card
 from generator.languages.language import Language
 from generator.made_ahead import MadeAhead
 from generator.pages.guide import Edition, Guide, Mark
-from generator.pages.pages import PageFile
 from generator.pages.site_file import CHARTS, DATA, SiteFile
 from generator.site import PLUGIN
-from generator.site.last_build import BuiltEdition, BuiltHtml, BuiltMarkdown, rendered
-from generator.site.mkdocs_files import EditionFile, KeptFile
+from generator.site.mkdocs_files import EditionFile
 from generator.site.mkdocs_internals import read_page, write_page, write_theme_template
 from generator.site.search_index import SearchIndex
 from generator.site.theme import offers
-from generator.site.web_fonts import web_fonts, whole_fonts
-
-if TYPE_CHECKING:
-    from generator.data.scopes import Digests
+from generator.site.web_fonts import Letters, web_fonts, whole_fonts
 
 SEARCH = "material/search"
 SEARCH_INDEX = "search/search_index.json"
@@ -82,37 +72,21 @@ class _Context:
         """Write a file of the theme that lists all pages or records, or is no page, such as ``404.html``."""
         write_theme_template(name, self.config, self.files, self.nav, self.env)
 
-    def build_all(self, kept: Mapping[str, BuiltHtml]) -> dict[str, BuiltHtml]:
-        """Build all pages but those that are kept, with their cards, and the search index. Links between all pages are
-        checked."""
-        plugins, index = self.config.plugins, self.index
+    def build_all(self) -> dict[str, bytes]:
+        """Build all pages with their cards, and the search index. Links between all pages are checked. Returns the
+        outline of each page, by its file."""
         for template in self.config.theme.static_templates:
             self.write_template(template)
-        changed = [file for file in self.pages.values() if file.src_uri not in kept]
-        for file in changed:
+        for file in self.pages.values():
             self.read(file)
-        for file in changed:
+        for file in self.pages.values():
             self.write(file)
             if has_card(file.src_uri):
-                plugins[PLUGIN].card(file.page, self.config).copy_file()
-        for uri, html in kept.items():
-            self.files.src_uris[uri].page.keep(html.anchors, html.links, self.files)
-            index.keep(uri, html.search)
+                self.config.plugins[PLUGIN].card(file.page, self.config).copy_file()
         for file in self.pages.values():
             file.page.validate_anchor_links(files=self.files, log_level=self.config.validation.links.anchors)
         self.write_search_index()
-        return {file.src_uri: kept.get(file.src_uri) or self._html(file) for file in self.pages.values()}
-
-    def _html(self, file: EditionFile) -> BuiltHtml:
-        text = Path(file.abs_dest_path).read_text(encoding="utf-8")
-        search = self.index.entries_of(file.src_uri)
-        return BuiltHtml(outline(text), sorted(file.page.present_anchor_ids), file.page.links, search)
-
-    def files_of(self, pages: Iterable[str]) -> Iterator[str]:
-        """Yield the files of some pages: HTML, Markdown and card."""
-        for uri in pages:
-            file = self.files.src_uris[uri]
-            yield from (file.dest_uri, file.twin_uri, *([card_uri(uri)] if has_card(uri) else []))
+        return {path: outline(Path(file.abs_dest_path).read_text("utf-8")) for path, file in self.pages.items()}
 
     def write_search_index(self) -> None:
         """Write the index of the pages that were written, or kept."""
@@ -180,40 +154,17 @@ class EditionSite:
 
     # ── For a build ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def build_all(self, last: BuiltEdition, last_site: Path, digests: Digests, made_ahead: MadeAhead) -> BuiltEdition:
-        """Build the site into an empty folder, and return what the next build should know of it.
+    def build_all(self, made_ahead: MadeAhead) -> dict[str, bytes]:
+        """Build the site into an empty folder, and return the outline of each page, by its file.
 
-        `last` is what the last build returned for the files in `last_site`; `made_ahead` has some files already.
-        Raises whatever is wrong with the sources.
+        `made_ahead` has some files already. Raises whatever is wrong with the sources.
         """
         edition = self._guide.edition(self._code)
-        frame = digest(*_frame(edition, self._guide.languages))
-        last = last if last.frame == frame else BuiltEdition()
-        markdown = {page.uri: _markdown(page, edition, last.markdown.get(page.uri), digests) for page in edition.pages}
-        kept = {
-            uri: last.html[uri]
-            for uri, page in markdown.items()
-            if uri in last.html and page.content == last.markdown[uri].content
-        }
-        emitted = edition.emitted_by(page for page in edition.pages if page.is_rendered)
-        stay = {uri for page in markdown.values() for uri in page.emitted} - {file.uri for file in emitted}
-        fonts = web_fonts(edition.language, {uri: page.letters for uri, page in markdown.items()})
-
+        emitted = edition.emitted_by(edition.pages)
+        fonts = web_fonts(edition.language, {page.uri: Letters.of(page.content) for page in edition.pages})
         shared = [SiteFile(file.uri, partial(made_ahead.content_of, file)) for file in emitted if file.shared]
         others = *shared, *(file for file in emitted if not file.shared), *fonts
-        context = _new_context(self._configure(), edition, others, stay)
-        for known in last.html.values():
-            context.index.learn(known.search)
-        html = context.build_all(kept)
-        link(Path(context.config.site_dir), last_site, (*stay, *context.files_of(kept)))
-        return BuiltEdition(frame, markdown, html)
-
-
-def _markdown(page: PageFile, edition: Edition, last: BuiltMarkdown | None, digests: Digests) -> BuiltMarkdown:
-    """Return what is known of the Markdown of a page, which is rendered only where it may have changed."""
-    if last and not page.is_rendered and last.is_that_of(page, digests):
-        return last
-    return rendered(page, [file.uri for file in edition.emitted_by([page])], digests)
+        return _new_context(self._configure(), edition, others).build_all()
 
 
 def _frame(edition: Edition, languages: Iterable[Language]) -> tuple[Hashable, ...]:
@@ -222,23 +173,8 @@ def _frame(edition: Edition, languages: Iterable[Language]) -> tuple[Hashable, .
     return edition.interface, titles, tuple(offers(languages).items())
 
 
-def link(site: Path, last_site: Path, names: Iterable[str]) -> None:
-    """Let files of the last site be files of this one as well, without a copy where the disk has links."""
-    for name in names:
-        path = site / name
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(last_site / name, path)
-            except OSError:
-                shutil.copy2(last_site / name, path)
-
-
-def _new_context(
-    config: MkDocsConfig, edition: Edition, others: Iterable[SiteFile], stay: Collection[str] = ()
-) -> _Context:
-    """Run MkDocs' own build as far as it comes before pages, and write the files that are no pages: all `others`, while
-    those that `stay` are there already."""
+def _new_context(config: MkDocsConfig, edition: Edition, others: Iterable[SiteFile]) -> _Context:
+    """Run MkDocs' own build as far as it comes before pages, and write the `others`: files that are no pages."""
     config = config.plugins.on_config(config)
     config.plugins.on_pre_build(config=config)
     files, env = get_files(config), config.theme.get_env()
@@ -246,8 +182,6 @@ def _new_context(
     files = config.plugins.on_files(files, config=config)
     for file in (*edition.pages, *others):
         files.append(EditionFile.of(file, config))
-    for uri in stay:
-        files.append(KeptFile.of(SiteFile(uri), config))
     set_exclusions(files, config)
     nav = config.plugins.on_nav(get_navigation(files, config), config=config, files=files)
     for file in files.documentation_pages():

@@ -66,13 +66,6 @@ class EditionFile(File):  # type: ignore[misc]  # mkdocs has no types
         path.write_bytes(self.content_bytes)
 
 
-class KeptFile(EditionFile):
-    """A file that is there already."""
-
-    def copy_file(self, dirty: bool = False) -> None:
-        """Do nothing."""
-
-
 @dataclass(frozen=True)
 class _Converted:
     """The result of `Page.render`, and what it was made from. Links are kept by the address of their target."""

@@ -1,8 +1,8 @@
 """The MkDocs plugin ``compile-atlas``: the guide in every language, from one ``mkdocs build`` or ``mkdocs serve``.
 
 MkDocs itself builds an empty site. For each language, the plugin loads ``mkdocs.yml`` again and makes its pages, so
-that each has its own search index, navigation, sitemap and 404 page. A build makes the pages that have changed, and the
-server those that a browser asks for: see `generator.site.edition_site`. Nothing is written into `docs_dir`.
+that each has its own search index, navigation, sitemap and 404 page. A build makes all of them, and the server
+those that a browser asks for: see `generator.site.edition_site`. Nothing is written into `docs_dir`.
 
 Templates below ``docs/theme`` may use `language`, `languages`, `wording`, `preloaded`, `policy`, `to_root`, `root_url`,
 `metadata_of(page)`, `sidebars`, `feed()`, `feed_id`, `first_moment`, gettext functions, and the filters `marked` for a
@@ -16,7 +16,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -49,7 +49,6 @@ from generator.pages.site_file import SiteFile
 from generator.progress_bar import ProgressBar
 from generator.site import PLUGIN, watching
 from generator.site.edition_site import EditionSite
-from generator.site.last_build import BuiltEdition
 from generator.site.material import BUNDLE, apply_language, mended, wording
 from generator.site.mkdocs_files import EditionFile, EditionPage
 from generator.site.mkdocs_internals import load_separate_config
@@ -62,7 +61,6 @@ from generator.site.theme import SidebarCache, install, offers, translate
 from generator.site.web_fonts import STYLESHEET, preloaded
 
 if TYPE_CHECKING:
-    from generator.data.scopes import Digests
     from generator.live.strip import LiveRun
 
 GARBAGE_THRESHOLD = 100_000
@@ -102,7 +100,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self.serving = False
         self._publishing = False
         self._published_as: tuple[Path, Path, str, str] | None = None
-        self._may_skip = False  # the build, where nothing has changed
         self._site_dir = ""  # that of the site, whose pages are written elsewhere first
         self._site_name = ""
         self._progress = ProgressBar()
@@ -117,7 +114,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         os.environ["SOURCE_DATE_EPOCH"] = "0"
         self.serving = command == "serve"
         self._publishing = command == "gh-deploy"
-        self._may_skip = command == "build"
         gc.set_threshold(GARBAGE_THRESHOLD)
         if not self.serving:
             return
@@ -178,7 +174,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         return config
 
     def _begin(self, config: MkDocsConfig) -> None:
-        """Begin a build of the site, or prepare to serve it. Raises `AtlasError`, and `Exit` where nothing changed."""
+        """Begin a build of the site, or prepare to serve it. Raises `AtlasError`."""
         root = Path(config.config_file_path).parent
         self._build = None
         self.guide = guide_of(root, self.languages)
@@ -195,9 +191,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             self.guide.address = config.site_url = address(root, config.remote_name)
             self._published_as = (Path(config.site_dir), root, config.remote_name, config.remote_branch)
         self._build = SiteBuild(config)
-        if self._may_skip and self._build.is_current:
-            _log.info("Nothing has changed since %s was built", config.site_dir)
-            raise click.exceptions.Exit(0)
         self._build.begin(config)
         _leave_nothing(config)
         self.guide.update()
@@ -278,41 +271,31 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         """Build all languages, and compare the structure of their pages with those in English."""
         if self._build is None:
             return
-        editions = dict(zip(self.languages, self._build_languages(self._build, config), strict=True))
-        for finding in differences(Path(config.site_dir), {code: each.outlines for code, each in editions.items()}):
+        outlines = dict(zip(self.languages, self._build_languages(self._build, config), strict=True))
+        for finding in differences(Path(config.site_dir), outlines):
             _log.warning("%s", finding)
         self._progress.end()
-        self._build.end(config, editions)
+        self._build.end(config)
 
-    def _build_languages(self, site: SiteBuild, config: MkDocsConfig) -> list[BuiltEdition]:
+    def _build_languages(self, site: SiteBuild, config: MkDocsConfig) -> list[Mapping[str, bytes]]:
         """Build each language in a process of its own, with all that they share made before."""
-        from generator.data.scopes import EVERYTHING, THROUGHPUT, Digests
         from generator.pages import atlas, explorer, vocabulary
 
-        choose = partial(atlas.chosen_by_name, self.guide.results)
-        digests = Digests(self.guide.results, self.guide.files, choose)
-        digests.prepare()
-        for prepare in (atlas.prepare, vocabulary.prepare):
-            prepare(self.guide.results)
-        if not site.knows(digests.of(EVERYTHING)):
-            site.made_ahead.begin(vocabulary.large_files(self.guide.results))
+        atlas.prepare(self.guide.results)
+        vocabulary.prepare(self.guide.results)
+        site.made_ahead.begin(vocabulary.large_files(self.guide.results))
         explorer.details_as_json(self.guide.results)
-        if not site.knows(digests.of(THROUGHPUT)):
-            vocabulary.prepare_throughput(self.guide.results)
         site.wait_for_shared()
         self._progress.count(len(self.languages) * len(self.guide.edition(SOURCE).pages))
-        site.start(
-            {_named(code): partial(self._build_language, site, config, code, digests) for code in self.languages}
-        )
+        site.start({_named(code): partial(self._build_language, site, config, code) for code in self.languages})
         self._progress.show()
-        return site.editions()
+        return site.outlines()
 
-    def _build_language(self, site: SiteBuild, config: MkDocsConfig, code: str, digests: Digests) -> Outcome:
+    def _build_language(self, site: SiteBuild, config: MkDocsConfig, code: str) -> Outcome:
         """Build a language, or return what is wrong with it: the others go on."""
         pages = EditionSite(self.guide, code, partial(self.config_of, config, code))
         try:
-            last, last_site = site.last.get(code, BuiltEdition()), Path(self._site_dir, _folder(code))
-            return pages.build_all(last, last_site, digests, site.made_ahead)
+            return pages.build_all(site.made_ahead)
         except (AtlasError, jinja2.TemplateError, OSError, PluginError) as error:
             fault = self._told(error) or str(error)
             return fault if code == SOURCE else f"{_named(code)}: {fault}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -52,24 +51,12 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
 
         self._pages: dict[str, Any] = {}
         self._entries: dict[str, list[Any]] = {}
-        self._in_words: dict[str, str] = {}  # Chinese texts of an earlier index
 
     def add_entry_from_context(self, page: Any) -> None:
         """Add a page. Its words are extracted when the index is generated."""
         uri = page.file.src_uri
         self._pages[uri] = page = copy.copy(page)
         self._entries.pop(uri, None)
-
-    def keep(self, uri: str, entries: list[Any]) -> None:
-        """Add a page as it was in an earlier index."""
-        self._pages[uri], self._entries[uri] = None, entries
-
-    def learn(self, entries: list[Any]) -> None:
-        """Learn how an earlier index divided Chinese texts: the dictionary, which takes half a second to load, is only
-        needed for new ones."""
-        for entry in entries if self._is_chinese else ():
-            if entry["text"]:  # the name of a row stands alone, and is not divided
-                self._in_words.update(_divided(f"{entry['title']}\n{entry['text']}"))
 
     def entries_of(self, uri: str) -> list[Any]:
         """Return what the index has of a page that was added."""
@@ -98,7 +85,7 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
     def _segment_chinese(self, data: str) -> str:
         if not self._is_chinese:
             return data
-        return _CHINESE.sub(lambda text: self._in_words.get(text[0]) or _in_words(text[0]), data).strip(_BREAK)
+        return _CHINESE.sub(lambda text: _in_words(text[0]), data).strip(_BREAK)
 
 
 _BREAK = "\u200b"
@@ -111,14 +98,6 @@ _IN_WORDS = re.compile(f"[{_HAN}{_BREAK}]+")
 def _in_words(text: str) -> str:
     """Return the text with breaks between words and on both sides, as in Material's index."""
     return _BREAK.join(("", *chinese_words(text), ""))
-
-
-def _divided(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each Chinese text of an index, without the breaks between its words and with them."""
-    for found in _IN_WORDS.findall(text):
-        words = found.strip(_BREAK)
-        if words and _BREAK * 2 not in words:  # not two texts with a break of the author between them
-            yield words.replace(_BREAK, ""), f"{_BREAK}{words}{_BREAK}"
 
 
 def searchable(html: str) -> str:

@@ -1,7 +1,6 @@
 """One build of the whole site: each language in a process of its own, and their outcome.
 
-Takes MkDocs' configuration. A site whose stamp is current is not built; the stamp of one that was built without a
-warning is written, with what the next build needs to keep pages. A site is built beside the one that is there, and
+Takes MkDocs' configuration. A site is built beside the one that is there, and
 takes its place when every language is finished: a build that fails changes nothing.
 """
 
@@ -29,27 +28,23 @@ from bench.errors import AtlasError
 from generator.made_ahead import MadeAhead
 from generator.parallel import CallError, ForkedCall, start
 from generator.site import PLUGIN
-from generator.site.build_stamp import BuildStamp
-from generator.site.last_build import BuiltEdition
 from generator.site.theme import compile_templates
 from generator.site.web_fonts import cut_latin
 
-Outcome = BuiltEdition | str
-"""What the build of a language gives, or why it failed."""
+Outcome = Mapping[str, bytes] | str
+"""The outlines of the pages of a language, by file, or why it could not be built."""
 
 _log = get_plugin_logger(PLUGIN)
 
 
 class SiteBuild:
-    """The processes of one build, its warnings, and the stamp of the site."""
+    """The processes of one build, and its warnings."""
 
     def __init__(self, config: MkDocsConfig) -> None:
-        self._stamp = BuildStamp(config)
         self._site = Path(config.site_dir)
         real = self._site.resolve()  # beside the target of a link, on its disk
         self.unfinished = real.with_name(f".{real.name}.unfinished")
         self._strict = bool(config.strict)
-        self.last: Mapping[str, BuiltEdition] = {}
         self._warnings = CountHandler(level=logging.WARNING)
         self._shared: ForkedCall[None] | None = None
         self.made_ahead = MadeAhead(self.unfinished / ".made-ahead")
@@ -57,26 +52,15 @@ class SiteBuild:
         self._languages: list[ForkedCall[Outcome]] = []
         self._lock: int | None = None
 
-    @property
-    def is_current(self) -> bool:
-        """Whether a build would give the site that is there."""
-        return bool(self._stamp)
-
     def begin(self, config: MkDocsConfig) -> None:
         """Make what all languages share, in another process, and count warnings from here on. The site is written into
         the folder `unfinished`."""
         self._lock = _only_build(self.unfinished, self._site)
-        self.last = self._stamp.editions
         for left in self.unfinished.iterdir():  # of a build that was killed
             shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
         config.site_dir = str(self.unfinished)
         logging.getLogger("mkdocs").addHandler(self._warnings)
         self._shared = ForkedCall(partial(_share, config))
-
-    def knows(self, digest: str) -> bool:
-        """Whether a page of the last site read a scope of this digest, so that pages which read it may be kept."""
-        pages = (page for edition in self.last.values() for page in edition.markdown.values())
-        return any(digest == known for page in pages for *_, known in page.reads)
 
     def wait_for_shared(self) -> None:
         """Wait for the fonts and templates that all languages share."""
@@ -88,7 +72,7 @@ class SiteBuild:
         self._names = [*builds]
         self._languages = start(builds.values(), on_error=_log_error)
 
-    def editions(self) -> list[BuiltEdition]:
+    def outlines(self) -> list[Mapping[str, bytes]]:
         """Wait for the languages. Raises `PluginError` with what is wrong with the source language, which all languages
         share, or else `Abort` with all that is wrong with the others."""
         outcomes: list[Outcome] = []
@@ -107,20 +91,14 @@ class SiteBuild:
     def _kept(self) -> str:
         return f"{self._site} stays as it was"
 
-    def end(self, config: MkDocsConfig, editions: Mapping[str, BuiltEdition]) -> None:
-        """Put the site into its place, and stamp it unless it has warnings, which the next build is to show again.
-
-        A strict build with warnings fails, so its site is not published.
-        """
+    def end(self, config: MkDocsConfig) -> None:
+        """Put the site into its place. A strict build with warnings fails, so its site is not published."""
         warnings = bool(self._warnings.get_counts())
         self.made_ahead.end()
         if not (warnings and self._strict):
-            self._stamp.remove()
             _replace(self._site, self.unfinished)
         config.site_dir = str(self._site)
         self.stop()
-        if not warnings:
-            self._stamp.write(editions)
 
     def stop(self) -> None:
         """End all processes of the build, and remove what is unfinished."""

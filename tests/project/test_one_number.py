@@ -137,7 +137,7 @@ def test_a_number_takes_this_way_into_an_arabic_table(tmp_path: Path) -> None:
 
     with returns() as seen:
         record = measure(tmp_path / "results")
-        results = load(tmp_path / "results", cache=tmp_path / "cache")
+        results = load(tmp_path / "results")
         (page, *_) = render(arabic, results, docs)
         html = str(page.content)
 

@@ -33,7 +33,6 @@ from bench.records.record import (
     worst,
 )
 from bench.records.run_file import append, read, run_files
-from generator.data import archive, load as loading
 from generator.data.load import load
 from generator.data.selection import records as records_of
 
@@ -414,13 +413,8 @@ def some_records(dice: random.Random, run: str, night: int) -> list[Record]:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("seed", range(20 if THOROUGH else 2))
-def test_whatever_becomes_of_the_files_the_newest_rows_are_those_of_their_records(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+def test_whatever_becomes_of_the_files_the_newest_rows_are_those_of_their_records(tmp_path: Path, seed: int) -> None:
     """Files appear, grow, change and go, and each time the table is that of a plain reading."""
-    for name, value in (("WORTH_KEEPING", 1), ("BATCH", 9_000)):
-        monkeypatch.setattr(archive, name, value)
-    monkeypatch.setattr(loading, "HISTORY", 0)
     random.seed(seed)
     dice = random.Random(seed)
     folder = tmp_path / "records"
@@ -433,7 +427,7 @@ def test_whatever_becomes_of_the_files_the_newest_rows_are_those_of_their_record
             lines = path.read_bytes().splitlines(keepends=True)
             dice.choice((path.unlink, lambda: path.write_bytes(b"".join(lines[1:]))))()  # noqa: B023
         expected = newest_of(folder)
-        rows = load(folder, tmp_path / "cache").rows
+        rows = load(folder).rows
         found = [dict(row) for row in records_of(rows[rows["newest"]])]
         assert len(found) == len(expected)
         on = {"H200": "NVIDIA H200"}
@@ -473,11 +467,8 @@ def test_statuses_and_flags_of_all_processes_count(tmp_path: Path) -> None:
     assert (row["status"], row["flags"], row["reason"], row["attempts"]) == ("pass", "a b", "", 3)
 
 
-def test_the_interval_of_a_cell_stays_when_a_newer_run_repeats_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_interval_of_a_cell_stays_when_a_newer_run_repeats_the_others(tmp_path: Path) -> None:
     """Cells of a run tell of each other's scatter, even those that pages no longer show."""
-    monkeypatch.setattr(loading, "HISTORY", 0)
     random.seed(3)
 
     def of_run(run: str, day: int, batch_sizes: Iterable[int]) -> list[Record]:

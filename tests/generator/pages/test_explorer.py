@@ -16,7 +16,6 @@ from conftest import LANGUAGES
 from bench.records.record import Measurement, Samples, Status
 from generator.data.digits import digits
 from generator.data.load import Results, load
-from generator.data.parts import Part
 from generator.data.registry import COLUMNS
 from generator.data.selection import records
 from generator.figures.words import Words
@@ -99,10 +98,8 @@ def test_failures_and_superseded_runs_stay(tmp_path: Path) -> None:
 
 def test_a_cause_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
     results = load(write(tmp_path, [measured()]))
-    parts = tuple(
-        Part(part.rows.assign(causes='[["graph_breaks", 2, null]]'), part.rounds_ms) for part in results.parts
-    )
-    results = dataclasses.replace(results, parts=parts)
+    rows = results.rows.assign(causes='[["graph_breaks", 2, null]]')
+    results = dataclasses.replace(results, rows=rows)
     ((_, told),) = texts(results, "en")["why"].items()
     assert "2" in told
     assert len({str(texts(results, code)["why"]) for code in LANGUAGES}) == len(LANGUAGES)

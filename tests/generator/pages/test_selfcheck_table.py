@@ -41,7 +41,7 @@ def test_every_language_names_the_checks(language: str, tmp_path: Path) -> None:
 
 def test_a_cpu_says_nothing_of_gpus(tmp_path: Path) -> None:
     def has_checked_gpu() -> bool:
-        return Atlas(load(tmp_path, tmp_path / "cache"), load_language("en")).has_checked_gpu
+        return Atlas(load(tmp_path), load_language("en")).has_checked_gpu
 
     documents.write_selfcheck(selfcheck(), tmp_path / "selfcheck")
     assert not has_checked_gpu()

@@ -26,7 +26,6 @@ from generator.data.load import load
 from generator.data.selection import records
 from generator.languages.language import load_language
 from generator.parallel import FORKS
-from generator.site.last_build import BuiltEdition
 from generator.site.material import labels_file, wording
 from generator.site.site_build import SiteBuild
 
@@ -393,9 +392,9 @@ def _killed() -> str:
 @pytest.mark.skipif(not FORKS, reason="languages are built in one process here")
 def test_a_language_whose_process_is_killed_is_named(tmp_path: Path) -> None:
     build = SiteBuild(load_config(str(small_project(tmp_path) / "mkdocs.yml")))
-    build.start({"Japanese (ja)": BuiltEdition, "Arabic (ar)": _killed})
+    build.start({"Japanese (ja)": dict, "Arabic (ar)": _killed})
     with pytest.raises(Abort, match=r"^Arabic \(ar\): its process .*build again\nAborted .* 1 of") as error:
-        build.editions()
+        build.outlines()
     assert "Japanese" not in str(error.value)
 
 

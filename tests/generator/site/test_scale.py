@@ -61,7 +61,7 @@ def pages(found: Edition) -> dict[str, str]:
 
 
 def archive(folder: Path, models: int) -> Results:
-    return load(write_archive(folder, models * 36, models=models, devices=2), folder / "cache")
+    return load(write_archive(folder, models * 36, models=models, devices=2))
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("imported")
     for path in (ROOT / "bench" / "results" / "published").glob("timm-*4090-*"):
         shutil.copy(path, folder)
-    return load(folder, folder / "cache")
+    return load(folder)
 
 
 def test_models_known_from_throughput_have_a_row_with_an_address_on_the_page_of_their_family(

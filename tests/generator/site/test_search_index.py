@@ -6,10 +6,9 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import given, strategies as st
 from material.plugins.search.plugin import SearchIndex as MaterialIndex
 
-from generator.site import search_index
 from generator.site.material import search
 from generator.site.search_index import SearchIndex
 
@@ -101,30 +100,6 @@ def test_only_chinese_is_cut_into_chinese_words(code: str, cut: bool) -> None:
 def test_chinese_is_cut_as_material_cuts_it(text: str) -> None:
     index = SearchIndex("zh", **search("zh"))
     assert index._segment_chinese(text) == MaterialIndex._segment_chinese(index, text)
-
-
-PIECES = ["编译", "后的", "模型", "数据", "检查", "的", "用", "\u200b", " ", "，", "ViT ", "</p><p>"]
-CHINESE = st.lists(st.sampled_from(PIECES), max_size=30).map(lambda pieces: f"<p>{''.join(pieces)}</p>")
-
-
-@example(earlier="<p>编译\u200b模型，编译</p>", now="<p>编译模型</p>")  # a break of the author
-@given(earlier=CHINESE, now=CHINESE)
-def test_what_an_earlier_index_teaches_changes_nothing(earlier: str, now: str) -> None:
-    before, index, alone = (SearchIndex("zh", **(search("zh") | {"pipeline": [], "fields": {}})) for _ in range(3))
-    before.add_entry_from_context(page(earlier))
-    index.learn(before.entries_of("page.md"))
-    for each in (index, alone):
-        each.add_entry_from_context(page(now))
-    assert index.generate_search_index(None) == alone.generate_search_index(None)
-
-
-def test_known_chinese_needs_no_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, index = (SearchIndex("zh", **(search("zh") | {"pipeline": [], "fields": {}})) for _ in range(2))
-    before.add_entry_from_context(page("<p>编译后的模型更快，9 毫秒</p>"))
-    index.learn(before.entries_of("page.md"))
-    monkeypatch.setattr(search_index, "chinese_words", None)
-    index.add_entry_from_context(page("<p>编译后的模型更快，8 毫秒</p>"))
-    assert "模型\u200b更\u200b快" in index.generate_search_index(None)
 
 
 def test_letters_are_not_escaped() -> None:
