@@ -389,7 +389,10 @@ def standing(statuses: Sequence[Status], gave: Sequence[bool]) -> int:
     counted = range(first, len(statuses))
     noisy = sum(statuses[index] in NOISY for index in counted)
     kept = [index for index in counted if statuses[index] not in NOISY or 2 * noisy >= len(counted)]
-    return min(kept, key=lambda index: [*Status].index(statuses[index]))
+    return min(kept, key=lambda index: _SEVERITY[statuses[index]])
+
+
+_SEVERITY = {status: place for place, status in enumerate(Status)}
 
 
 _NO_NAME = re.compile(f"[{_CONTROL}{_MARKUP}]")

@@ -12,6 +12,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,10 @@ def _upgraded(line: bytes) -> dict[str, Any]:
 def decode(line: bytes, where: str) -> Record:
     """Return the record of one line. Raises `AtlasError`, which names the place `where` (``file:line``)."""
     try:
+        with suppress(msgspec.ValidationError):  # an older line, or a mistake, which is told below
+            record = msgspec.json.decode(line, type=Record)
+            if record.schema == SCHEMA:
+                return record
         schema = msgspec.json.decode(line, type=_Version).schema
         if not 1 <= schema <= SCHEMA:
             raise AtlasError(

@@ -92,7 +92,11 @@ class Processes:
 def _rounds_ms(samples: Samples | None) -> list[float]:
     """Return the median of each round; a block of the protocol of 2023, which stands alone, is worth its mean."""
     rounds = samples.rounds_ms if samples else ()
-    return [statistics.fmean(rounds[0])] if len(rounds) == 1 else [statistics.median(calls) for calls in rounds]
+    return (
+        [statistics.fmean(rounds[0])]
+        if len(rounds) == 1
+        else [calls[0] if len(calls) == 1 else statistics.median(calls) for calls in rounds]
+    )
 
 
 def _layout(others: Mapping[str, Samples]) -> tuple[float | None, float | None]:
