@@ -78,10 +78,9 @@ class Cells:
         found["memory_change"] = np.where((self["comparable"] == 0).any(axis=1), np.nan, ratio - 1)
         names = {"graph_breaks": "breaks", "cudagraph_replays": "replays"}
         own = ("graphs", "cudagraph_skips", "recompiles", "batch_size_recompiles", "max_relative_error")
-        names |= {name: name for name in (*own, "temperature_c")}
+        names |= {name: name for name in own}
         found |= {column: self.most(name) for column, name in names.items()}
-        found |= {name: _sums(self[name]) for name in ("repeated_rounds", "throttled_rounds")}
-        return found | {"clock_mhz": self.middle("clock_mhz")} | self._compilation() | self._efficiency()
+        return found | self._compilation() | self._efficiency()
 
     @cached_property
     def verdicts(self) -> NDArray[Any]:
@@ -231,9 +230,8 @@ class Cells:
 
     def _efficiency(self) -> dict[str, Array]:
         work, peaks = self.work, self.peaks
-        found = {name: work[name] for name in ("flop", "traffic_bytes", "activations", "parameters")}
+        found = {"flop": work["flop"], "parameters": work["parameters"], "matmul_flop_s": peaks["matmul_flop_s"]}
         found["intensity"] = work["flop"] / work["activations"]
-        found |= {name: peaks[name] for name in ("matmul_flop_s", "copy_bytes_s")}
         for variant, moved in zip(VARIANTS, ("traffic_bytes", "compiled_traffic_bytes"), strict=True):
             latency_ms = self.middle(f"{variant}_latency")
             bytes_moved = np.where(work[moved] > 0, work[moved], np.nan)

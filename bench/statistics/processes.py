@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bench.records.record import PHASES, Compilation, Measurement, Samples, Start, Telemetry
+from bench.records.record import PHASES, Compilation, Measurement, Samples, Start
 from bench.statistics.intervals import Array
 
 VariantName = Literal["eager", "compiled"]
@@ -27,7 +27,6 @@ PARTS: Mapping[str, Sequence[str]] = {
     "peaks": ("matmul_flop_s", "copy_bytes_s"),
     "graphs": ("graphs", "recompiles", "batch_size_recompiles", "breaks", "cudagraph_skips", "replays"),
     "accuracy": ("max_relative_error",),
-    "telemetry": ("repeated_rounds", "throttled_rounds"),
 }
 """Numbers of the parts of a `Measurement` that are read as they are; of what is a list, its length."""
 
@@ -49,9 +48,6 @@ class Processes:
         compiled = [each.compilation or Compilation() for each in measurements]
         self.figures |= {f"{name}_s": _array(each.phases_s.get(name) for each in compiled) for name in PHASES}
         self.figures |= {f"{name}_s": _array(each.ready_s.get(name) for each in compiled) for name in STARTS}
-        telemetry = [each.telemetry or Telemetry() for each in measurements]
-        self.figures["clock_mhz"] = _medians(each.clock_mhz for each in telemetry)
-        self.figures["temperature_c"] = _array(max(each.temperature_c, default=None) for each in telemetry)
         self.rounds_ms = {name: [_rounds_ms(getattr(each, name)) for each in measurements] for name in VARIANTS}
         for name in VARIANTS:
             samples = [getattr(each, name) or Samples() for each in measurements]

@@ -266,7 +266,6 @@ _TEXTS = (
         values=get_args(Verdict),
     ),
     _column("causes", str, "causes of the verdict, the best first: JSON lists of cause, figure, share of the saving"),
-    _column("stop_reason", str, "why the measurement ended"),
     _column("flags", str, "what an importer or the doctor marked, separated by spaces"),
     _column("command", str, "the command that reproduces the cell"),
     _column("device_name", str, "name of the device; of a CPU, that of its product line"),
@@ -298,13 +297,11 @@ _TEXTS = (
     ),
     _column("graph_break_reasons", str, "where and why graphs ended, as JSON"),
     _column("cudagraph_skip_reasons", str, "why CUDA graphs were skipped, or cut, as JSON"),
-    _column("throttle_reasons", str, "why the device lowered its clock, as JSON"),
     _column("source_title", str, "title of the source of published figures"),
     _column("source_url", str, "address of that source"),
     _column("source_date", str, "its date, as exact as it is known"),
     _column("source_licence", str, "its licence"),
     _column("source_note", str, "its note on how the figures were measured"),
-    _column("source_files", str, "its files"),
 )
 
 _NUMBERS = (
@@ -399,7 +396,6 @@ _NUMBERS = (
         detail=N_("Compiled, share of time waiting for the host"),
     ),
     _column("flop", float, "operations of one call of the whole batch", "FLOP", N_("GFLOP per image"), "gflop"),
-    _column("activations", float, "elements that convolutions and matrix products of one call write", "", detail=""),
     _column("parameters", float, "parameters of the model", "", N_("Parameters (millions)"), "millions"),
     _column(
         "intensity",
@@ -409,9 +405,7 @@ _NUMBERS = (
         N_("FLOP per activation"),
         "figure",
     ),
-    _column("traffic_bytes", float, "least bytes that one call moves", "B"),
     _column("matmul_flop_s", float, "measured matrix multiplication peak of the device", "FLOP/s"),
-    _column("copy_bytes_s", float, "measured copy bandwidth of the device", "B/s"),
     _column("eager_flop_s", float, "operations per second", "FLOP/s", N_("Eager (TFLOP/s)"), "tflop_s"),
     _column("eager_matmul_share", float, "share of the matrix multiplication peak"),
     _column(
@@ -429,8 +423,6 @@ _NUMBERS = (
         N_("Compiled, share of the copy bandwidth"),
         "share",
     ),
-    _column("clock_mhz", float, "clock of the device", "MHz"),
-    _column("temperature_c", float, "temperature of the device", "°C"),
     _column(
         "eager_images_s",
         float,
@@ -478,8 +470,6 @@ _NUMBERS = (
         N_("Change in peak memory"),
         "change",
     ),
-    _column("eager_peak_reserved_gb", float, "peak of reserved memory", "GB"),
-    _column("compiled_peak_reserved_gb", float, "peak of reserved memory", "GB"),
     _column("max_relative_error", float, "largest difference of the outputs from eager's"),
 )
 
@@ -511,8 +501,6 @@ _COUNTS = (
     ),
     _column("cudagraph_skips", int, "reasons for skipped CUDA graphs", detail=N_("Skipped CUDA graphs")),
     _column("cudagraph_replays", int, "CUDA graphs that a call replays", detail=N_("CUDA graphs per call")),
-    _column("repeated_rounds", int, "rounds that were repeated because the device throttled"),
-    _column("throttled_rounds", int, "rounds in which it throttled"),
     _column("cores", int, "cores of the CPU", "", N_("CPU cores"), detail=HEADING),
 )
 

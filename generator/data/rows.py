@@ -160,8 +160,7 @@ def _of_environment(environment: Environment) -> Mapping[str, Any]:
 def _of_source(source: Source | None) -> Mapping[str, Any]:
     if source is None:
         return {"source_date": ""}
-    fields = {**msgspec.structs.asdict(source), "files": " ".join(source.files)}
-    return {f"source_{name}": value for name, value in fields.items()}
+    return {f"source_{name}": value for name, value in msgspec.structs.asdict(source).items()}
 
 
 # ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -179,17 +178,13 @@ def _figures(cells: Cells) -> dict[str, Sequence[Any]]:
 
 
 def _reasons(measured: Sequence[Sequence[Measurement]]) -> dict[str, list[str]]:
-    """Return why graphs ended, why CUDA graphs were left out, and why rounds were throttled, as JSON."""
+    """Return why graphs ended, and why CUDA graphs were left out, as JSON."""
     found = defaultdict[str, list[str]](list)
     for group in measured:
         graphs = [each.graphs for each in group if each.graphs]
         breaks = ({"reason": each.reason, "location": each.location or ""} for one in graphs for each in one.breaks)
-        throttled = Counter[str]()
-        for each in group:
-            throttled.update(each.telemetry.throttle_reasons if each.telemetry else {})
         found["graph_break_reasons"].append(_distinct(breaks))
         found["cudagraph_skip_reasons"].append(_distinct(each for one in graphs for each in one.cudagraph_skips))
-        found["throttle_reasons"].append(json.dumps(throttled, sort_keys=True) if throttled else "")
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,9 +16,15 @@ import msgspec
 from bench.records.record import SCHEMA, Record
 from generator.data.registry import COLUMNS, Column
 
-VERSION = 1
+VERSION = 2
 """Version of the downloads, which their addresses contain. Raise it if a column that rows fill goes, or changes its
 name, unit or meaning: a new one disturbs nobody who reads columns by their names."""
+
+ALWAYS = ("run", "device", "model", "torch", "compile_mode", "dtype", "origin", "workload", "status", "newest")
+"""Columns that each row knows. Any other may be missing in the JSON, and empty in the CSV."""
+
+V1, V1_URI = Path(__file__).with_name("v1.schema.json"), "data/v1/schema.json"
+"""The schema of the last version, which stays for a release, and its address."""
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -31,7 +38,7 @@ def table_schema() -> dict[str, Any]:
         "items": {
             "type": "object",
             "properties": {column.name: _column(column) for column in COLUMNS.values()},
-            "required": [*COLUMNS],
+            "required": [*ALWAYS],
         },
     }
 
@@ -55,12 +62,12 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def _values(column: Column) -> dict[str, Any]:
-    """Return what a column may hold. An unknown text is empty, and anything else that is unknown null."""
+    """Return what a column may hold. What is unknown is missing."""
     if column.values:
-        return {"enum": [*column.values, ""]}
+        return {"enum": [*column.values]}
     if column.name.startswith("break_even"):
-        return {"anyOf": [{"type": ["number", "null"]}, {"const": "inf"}]}
+        return {"anyOf": [{"type": "number"}, {"const": "inf"}]}
     if column.type is datetime:
-        return {"type": ["string", "null"], "format": "date-time"}
-    names = {str: "string", bool: "boolean", int: ["integer", "null"], float: ["number", "null"]}
+        return {"type": "string", "format": "date-time"}
+    names = {str: "string", bool: "boolean", int: "integer", float: "number"}
     return {"type": names[column.type]}

@@ -38,9 +38,12 @@ def as_csv(results: Results) -> str:
 
 @lru_cache(maxsize=2)
 def as_json(results: Results) -> str:
-    """Return the same as a list of objects, one per line: unknown is null, and never is the text "inf"."""
+    """Return the same as a list of objects, one per line: what is unknown is missing, and never is the text "inf"."""
     names = results.table.columns.tolist()  # which takes far less than to read them from Arrow for each row
-    rows = (dict(zip(names, values, strict=True)) for values in zip(*_columns(results), strict=True))
+    rows = (
+        {name: value for name, value in zip(names, values, strict=True) if value is not None and value != ""}
+        for values in zip(*_columns(results), strict=True)
+    )
     return (b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n").decode()
 
 

@@ -714,18 +714,20 @@ class _Functions:
         schemas = {f"{FILES}/schema.json": schema.table_schema, f"{FILES}/record.schema.json": schema.record_schema}
         for uri, made in schemas.items():
             self._shared(page, SiteFile(uri, partial(_as_json, made), shared=True))
+        self._shared(page, SiteFile(schema.V1_URI, schema.V1.read_text("utf-8"), shared=True))
         described = {
             f"{CELLS}.csv": gettext("every row of every run"),
             f"{CELLS}.json": gettext("the same as JSON"),
             f"{FILES}/schema.json": gettext("what each column means, as JSON Schema"),
             f"{FILES}/record.schema.json": gettext("a line of a run file, as JSON Schema"),
+            schema.V1_URI: gettext("the columns of version 1, as JSON Schema"),
             "feed.xml": gettext("an Atom feed of new records"),
             "llms.txt": gettext("a list of all pages as Markdown, for language models"),
         }
         item = Markup('<a href="{}"><code>{}</code></a><br>{}')
         items = (
             item.format(
-                f"{self._to_root if uri.startswith(FILES) else ''}{relative_address(page, uri)}",
+                f"{self._to_root if uri.startswith(f'{DATA}/') else ''}{relative_address(page, uri)}",
                 self.words.value(uri),
                 self.words.phrase(each),
             )

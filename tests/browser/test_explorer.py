@@ -160,7 +160,7 @@ def test_every_language_reads_the_same_data(page: Page, hosted_site: str, site: 
 def test_downloads_of_another_language_are_those_of_the_site(page: Page, hosted_site: str) -> None:
     visit(page, hosted_site, "", "zh")
     links = page.locator("article a[download]").evaluate_all("links => links.map(link => link.href)")
-    assert links == [f"{hosted_site}data/v1/compile-atlas.{kind}" for kind in ("csv", "json")]
+    assert links == [f"{hosted_site}data/v2/compile-atlas.{kind}" for kind in ("csv", "json")]
     for link in links:
         assert page.request.head(link).ok
     with page.expect_download() as saved:

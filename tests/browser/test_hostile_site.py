@@ -92,11 +92,11 @@ def test_nothing_runs(site: Path, browser: Browser, *, bypass: bool) -> None:
 
 
 def test_files_say_what_they_are_and_hold_no_formula(site: Path) -> None:
-    rows = json.loads((site / "data" / "v1" / "compile-atlas.json").read_text(encoding="utf-8"))
+    rows = json.loads((site / "data" / "v2" / "compile-atlas.json").read_text(encoding="utf-8"))
     assert TEXTS[0] in {row["reason"] for row in rows}
     with hosted(site) as address:
         for name, kind in (("json", "application/json"), ("csv", "text/csv")):
-            with urllib.request.urlopen(f"{address}data/v1/compile-atlas.{name}") as response:
+            with urllib.request.urlopen(f"{address}data/v2/compile-atlas.{name}") as response:
                 assert response.headers.get_content_type() == kind
     for drawing in site.glob("assets/charts/*.svg"):
         text = drawing.read_text(encoding="utf-8")

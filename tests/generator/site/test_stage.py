@@ -52,9 +52,9 @@ def test_every_language_is_a_project_of_its_own_with_the_same_pages(staged: Path
 
 
 def test_data_are_there_once_and_every_language_links_to_them(staged: Path) -> None:
-    assert [path.parts[-4] for path in staged.rglob("data/v1/compile-atlas.csv")] == ["en"]
-    assert 'href="data/v1/compile-atlas.csv"' in (staged / "en/data.md").read_text(encoding="utf-8")
-    assert 'href="../data/v1/compile-atlas.csv"' in (staged / "zh/data.md").read_text(encoding="utf-8")
+    assert [path.parts[-4] for path in staged.rglob("data/v2/compile-atlas.csv")] == ["en"]
+    assert 'href="data/v2/compile-atlas.csv"' in (staged / "en/data.md").read_text(encoding="utf-8")
+    assert 'href="../data/v2/compile-atlas.csv"' in (staged / "zh/data.md").read_text(encoding="utf-8")
 
 
 def test_pages_hold_no_expressions(staged: Path) -> None:
