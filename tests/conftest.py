@@ -239,7 +239,7 @@ description: A page.
 
 A paragraph that nobody translated.
 
-{{ summary_table() }}
+{{ environment_table() }}
 """
 
 

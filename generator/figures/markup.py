@@ -1,6 +1,6 @@
-"""Tables and charts as HTML in one language.
+"""Tables as Markdown and charts as HTML in one language.
 
-Takes the lines of `generator.figures.tables`, or a `Chart`, and returns markup. Everything is readable without scripts:
+Takes the lines of `generator.figures.tables`, or a `Chart`, and returns text. Everything is readable without scripts:
 tables have captions and header cells, a status has its explanation below the table. For scripts, cells carry what they
 sort by. Figures keep their order in right-to-left text.
 """
@@ -36,6 +36,7 @@ from generator.figures.charts import Chart
 from generator.figures.sources import source_of
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
+from generator.languages.typography import in_markdown
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
@@ -63,6 +64,11 @@ class Line:
     doubtful: bool = False
     id: str = ""
 
+    @property
+    def attributes(self) -> str:
+        """Its id and class, in the notation of Markdown."""
+        return f"#{self.id} " * bool(self.id) + ".doubtful " * self.doubtful
+
 
 @dataclass(frozen=True)
 class Table:
@@ -83,6 +89,34 @@ class Table:
         """The table as a block of HTML without blank lines."""
         return render("table.html.jinja", table=self)
 
+    def markdown(self) -> str:
+        """The table as Markdown, for the extension `generator.site.tables`."""
+        sortable = " .sortable" * self.sortable
+        rows = [
+            map(_cell, self.head),
+            ("---:" if "number" in cell.classes else "---" for cell in self.head),
+            *((_cell(line.cells[0], line.attributes), *map(_cell, line.cells[1:])) for line in self.body),
+        ]
+        notes = [f"- {in_markdown(note)}" for note in self.notes]
+        if notes:
+            notes[0] += "\n  { .table-notes }"
+        parts = [
+            f"{in_markdown(self.caption)}\n{{ .table-caption{sortable} }}",
+            "\n".join(f"| {' | '.join(row)} |" for row in rows),
+            "\n".join(notes),
+        ]
+        return "\n\n".join(filter(None, parts))
+
+
+def _cell(cell: TableCell, own: str = "") -> str:
+    """Return a cell with its attributes: what it sorts by, and its classes."""
+    if not cell.html:
+        return ""
+    sort = f'data-sort="{cell.sort}" ' if cell.sort is not None else ""
+    classes = "".join(f".{name} " for name in cell.classes.split() if name != "number")
+    attributes = f"{own}{sort}{classes}"
+    return f"{in_markdown(cell.html)} {{ {attributes}}}" if attributes else in_markdown(cell.html)
+
 
 def spoken(caption: str) -> str:
     """Return a caption without markup."""
@@ -96,16 +130,6 @@ def figure(chart: Chart | CurvesChart, pictures: tuple[str, str], data: tuple[st
     """
     light, dark = pictures
     return render("figure.html.jinja", chart=chart, light=light, dark=dark, data=data[0], label=data[1])
-
-
-def framed(html: str) -> str:
-    """Return HTML with the tables that Markdown made in the frame of ours, with scopes for their header cells."""
-    return _AUTHORED.sub(_framed, html)
-
-
-_AUTHORED = re.compile(r"<table>(.*?</thead>)(.*?)</table>", re.DOTALL)
-_FIRST_CELL = re.compile(r"(<tr>\s*)<td>(.*?)</td>", re.DOTALL)
-_HEADING = re.compile(r"<th>(.*?)</th>", re.DOTALL)
 
 
 MOST_NOTES = 3
@@ -148,15 +172,6 @@ def _unbroken_word(word: re.Match[str]) -> str:
 
 def _is_short(html: str) -> bool:
     return len(unescape(html)) <= WHOLE
-
-
-def _framed(table: re.Match[str]) -> str:
-    head, body = table.groups()
-    label = " · ".join(Markup(text).striptags() for text in _HEADING.findall(head))  # noqa: S704  # made by Markdown
-    head = head.replace("<th>", '<th scope="col">')
-    body = _FIRST_CELL.sub(r'\1<th scope="row">\2</th>', body)
-    frame = Markup('<div class="table" role="group" tabindex="0" aria-label="{}">').format(label)
-    return f'{frame}\n<table class="atlas authored">{head}{body}</table>\n</div>'
 
 
 def render(template: str, **values: Any) -> str:
@@ -203,7 +218,7 @@ class Tables:
             TableCell(escape(self.words.heading(each.name)), scope="col", classes=_classes(each)) for each in columns
         )
         body = tuple(self._line(line, columns) for line in values)
-        return Table(caption, head, body, tuple(notes), sortable=len(body) > 1).html()
+        return Table(caption, head, body, tuple(notes), sortable=len(body) > 1).markdown()
 
     def environment(self, lines: pd.DataFrame, caption: str) -> str:
         """Return environments side by side, a property a row: there are few, with many properties."""
@@ -222,7 +237,7 @@ class Tables:
             )
             for name, values in lines.items()
         )
-        return Table(caption, head, tuple(body), sortable=False).html()
+        return Table(caption, head, tuple(body), sortable=False).markdown()
 
     def caption(self, rows: Rows, headline: str, *, brief: bool = False) -> str:
         """Return what a table shows, and what all its rows have in common: see `Words.selection`."""
@@ -245,7 +260,7 @@ class Tables:
         if isinstance(value, tuple) and column.format == "text":
             return self._names(value)
         if value is None and column.alignment == "end" and column.format != "number":
-            marked = self._marked(row["status"]) if column.format in _STATUS_SHOWN else ""
+            marked = self._marked(row["status"]) if column.name in _STATUS_SHOWN else ""
             return TableCell(marked, "", "number status") if marked else _UNKNOWN_NUMBER
         return self._formats[column.format](column.name, value, row)
 
@@ -328,7 +343,7 @@ class Tables:
         marked = self._marked(row["status"])
         if marked and name == "compiled_ms":
             text = Markup("{} {}").format(text, marked)
-        return TableCell(text, repr(value), "number")
+        return TableCell(text, _sort(value), "number")
 
     def _marked(self, status: str) -> str:
         if status == Status.PASS:
@@ -343,7 +358,7 @@ class Tables:
         return TableCell(self._number(value), str(value), "number")
 
     def _seconds(self, name: str, value: float, row: Row) -> TableCell:
-        return TableCell(self._number(value, digits(row, name)), repr(value), "number")
+        return TableCell(self._number(value, digits(row, name)), _sort(value), "number")
 
     def _ratio(self, _name: str, value: float, row: Row) -> TableCell:
         text = self.words.language.ratio(value, digits(row, "speedup"))
@@ -374,7 +389,7 @@ class Tables:
         return TableCell(self._percent(value), _sort(value), f"number{tone}")
 
     def _bounds(self, _name: str, value: tuple[float, float], _row: Row) -> TableCell:
-        return TableCell(self.words.bounds(*value), repr(value[0]))
+        return TableCell(self.words.bounds(*value), _sort(value[0]))
 
     def _judged_change(self, _name: str, value: float, row: Row) -> TableCell:
         return TableCell(self._change_of(row), _sort(value), f"number{TONES.get(row['verdict'], '')}")
@@ -416,7 +431,7 @@ class Tables:
         """Show the calls that repay the compilation, with their interval: open at its end where it may never pay."""
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         if math.isinf(value):
-            return TableCell(escape(self.words.language.gettext("never")), repr(1e300), "number")
+            return TableCell(escape(self.words.language.gettext("never")), "1e300", "number")
         certain = min(0, digits(row, name))
         text = self._number(value, certain)
         if low is not None and high is not None:
@@ -425,7 +440,7 @@ class Tables:
         return TableCell(text, _sort(value), "number")
 
     def _gigabytes(self, _name: str, value: float, _row: Row) -> TableCell:
-        return TableCell(self._number(value, 3), repr(value), "number")
+        return TableCell(self._number(value, 3), _sort(value), "number")
 
     def _gflop(self, _name: str, value: float, row: Row) -> TableCell:
         """Show the operations for one image, in GFLOP."""
@@ -447,7 +462,7 @@ class Tables:
         return TableCell(self.words.value(self.words.language.percent(value, 0)), _sort(value), "number")
 
     def _rate(self, _name: str, value: float, _row: Row) -> TableCell:
-        return TableCell(self.words.value(self.words.rate(value)), repr(value), "number")
+        return TableCell(self.words.value(self.words.rate(value)), _sort(value), "number")
 
     def _figure(self, _name: str, value: float, _row: Row) -> TableCell:
         return self._three_digits(value, 1.0)
@@ -455,7 +470,7 @@ class Tables:
     def _three_digits(self, value: float, unit: float) -> TableCell:
         """Show a figure in multiples of `unit`, with three significant digits."""
         size = value / unit
-        return TableCell(self._number(size, decimals(size)), repr(value), "number")
+        return TableCell(self._number(size, decimals(size)), _sort(value), "number")
 
     def _version(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the compiled latency with one version of torch, with the eager one below it."""
@@ -464,7 +479,7 @@ class Tables:
         if row["verdict"] == "doubtful":
             compiled = self._doubtful(compiled)
         html = self._above_eager(compiled, self._number(row["eager_ms"], digits(row, "eager_ms")))
-        return TableCell(html, repr(row["compiled_ms"]), "number")
+        return TableCell(html, _sort(row["compiled_ms"]), "number")
 
     def _throughput(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the change on one device, with the images per second of both variants and the batch size below it."""
@@ -579,11 +594,11 @@ def status_notes(rows: Rows, words: Words) -> list[str]:
 
 def _says(column: Column, values: Iterable[Any]) -> bool:
     """Return whether a column tells anything."""
-    return column.format in _STATUS_SHOWN or any(value not in _UNTOLD for value in values)
+    return column.name in _STATUS_SHOWN or any(value not in _UNTOLD for value in values)
 
 
 _UNTOLD = (None, "", (), "unknown")
-_STATUS_SHOWN = {"latency", "judged_change"}  # in place of a figure
+_STATUS_SHOWN = {"eager_ms", "compiled_ms", "change", "image_change"}  # columns that have it in place of a figure
 
 
 def _classes(column: Column) -> str:

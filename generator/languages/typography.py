@@ -10,6 +10,7 @@ import logging
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from html import unescape
 from unicodedata import bidirectional, category, east_asian_width
 
 CJK = (
@@ -190,6 +191,26 @@ _MARKDOWN = re.compile(r"<[^<>]*>|[\\`*_\[\]{}|#!~^]")
 def unmarked(html: str) -> str:
     """Escape Markdown in HTML, so that a name such as ``[a](b)`` or ``a_b_c`` stays a name."""
     return _MARKDOWN.sub(lambda match: match[0] if len(match[0]) > 1 else f"&#{ord(match[0])};", html)
+
+
+_ELEMENT = re.compile(r"(<[^<>]*>)")
+_SPECIAL = re.compile(r"[\\`*\[\]{}|]|(?<![^\W_])_")  # an underscore within a word is one
+_HREF = re.compile(r' href="([^"]*)"')
+
+
+def in_markdown(html: str) -> str:
+    """Return inline HTML as Markdown: links as links, and text that Markdown leaves as it is. Other elements stay."""
+    found, links = [], list[str]()
+    for part in _ELEMENT.split(" ".join(str(html).split())):
+        if part.startswith("<a "):
+            others = _HREF.sub("", part[2:-1]).strip()
+            links.append(f"]({unescape(_HREF.search(part)[1])})" + (f"{{ {others} }}" if others else ""))  # type: ignore[index]
+            found.append("[")
+        elif part == "</a>":
+            found.append(links.pop())
+        else:
+            found.append(part if part.startswith("<") else _SPECIAL.sub(r"\\\g<0>", part))
+    return "".join(found)
 
 
 _IMAGE = re.compile(r"!\[[^\]]*\](?=\()")

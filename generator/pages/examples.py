@@ -89,7 +89,7 @@ def _table(
         TableCell(words.say(text), scope="col", classes=cell.classes.replace("prose", ""))
         for text, cell in zip(head, lines[0], strict=True)
     )
-    return Table(_caption(headline, examples, words), cells, tuple(map(Line, lines)), sortable=False).html()
+    return Table(_caption(headline, examples, words), cells, tuple(map(Line, lines)), sortable=False).markdown()
 
 
 def _caption(headline: str, examples: Capture, words: Words) -> str:

@@ -41,7 +41,7 @@ def _terms(words: Words, language: Language, locales: Path) -> str:
         )
         for term in terms
     ]
-    return Table(escape(gettext("Terms in every language")), columns, tuple(lines)).html()
+    return Table(escape(gettext("Terms in every language")), columns, tuple(lines)).markdown()
 
 
 def _names(words: Words, locales: Path) -> str:

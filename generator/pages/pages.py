@@ -22,7 +22,6 @@ import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bench.errors import AtlasError
-from generator.figures.plain_markdown import plain_markdown
 from generator.languages import blocks, front_matter, typography
 from generator.languages.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
 from generator.languages.front_matter import EACH
@@ -291,18 +290,18 @@ class PageFile(SiteFile):
         return self._rendered[2]
 
     def twin(self, address: str) -> str:
-        """Return the page as plain Markdown, for readers without a browser.
+        """Return the page as Markdown for readers without a browser: without forms, and without what only styles it.
 
         `address` is that of the page, to which the links are relative; "" if the site does not know its own.
         """
 
-        def linked(link: str) -> str:
-            path, mark, section = link.partition("#")
+        def linked(link: re.Match[str]) -> str:
+            path, mark, section = link["address"].partition("#")
             if path.endswith(".md") and "//" not in path:
                 path = relative_address(self.uri, posixpath.normpath(posixpath.join(posixpath.dirname(self.uri), path)))
-            return urljoin(address, f"{path}{mark}{section}")
+            return link["before"] + urljoin(address, f"{path}{mark}{section}")
 
-        text = plain_markdown(self._rendered[1], linked)
+        text = _LINK.sub(linked, _STYLING.sub("", typography.plain(self._rendered[1]))).lstrip()
         heading = _TITLE.match(text)
         head, rest = (heading[0], text[heading.end() :]) if heading else ("", text)
         here = self.translated.language.gettext("This page with its charts")
@@ -343,6 +342,13 @@ class PageFile(SiteFile):
         context = {"page": page, "language": self.translated.language, **self.item}
         return _evaluate(template, self.jinja, context, self.translated.source.where, first_line)
 
+
+_STYLING = re.compile(
+    r"<(form|template)\b.*?</\1>\n?|</?(?:bdi|small|span|wbr)\b[^<>]*>"
+    r'|[ \n]\{:? ?(?:[.#]|data-sort)[^{}\n]*\}|\sdata-[\w-]+="[^"]*"',
+    re.DOTALL,
+)
+_LINK = re.compile(r'(?P<before>\]\(| (?:href|src)=")(?P<address>[^()"\s]+)')
 
 _FAILURES = (
     *(jinja2.TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError),

@@ -21,7 +21,7 @@ def table(selfchecks: Sequence[Selfcheck], words: Words) -> str:
         for text, classes in zip(headings, ("", "", "number", ""), strict=True)
     )
     lines = tuple(_line(selfcheck, check, words) for selfcheck in selfchecks for check in selfcheck.checks)
-    return Table(words.say(gettext("Checks of the benchmark itself")), head, lines, sortable=False).html()
+    return Table(words.say(gettext("Checks of the benchmark itself")), head, lines, sortable=False).markdown()
 
 
 def _line(selfcheck: Selfcheck, check: Check, words: Words) -> Line:

@@ -11,8 +11,8 @@ CHARTS = "assets/charts"
 DATA = "data"
 """The folders of charts and downloads."""
 
-FINISHED = re.compile(r"^<(table|figure|form|ul)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
-"""A table, chart, form or list of ours: HTML that needs no conversion, and makes up most of many pages."""
+FINISHED = re.compile(r"^<(figure|form|ul)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
+"""A chart, form or list of ours: HTML that needs no conversion, and makes up most of many pages."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import difflib
 import json
+import posixpath
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
+from textwrap import indent
 from typing import Any, get_args
 from urllib.parse import urlencode
 
@@ -587,7 +589,9 @@ class _Functions:
         if not found:
             return self._nothing()
         limited = matrix.limited(found)
-        shown = matrix.MatrixTables(self.words, self.atlas.results, self._tables(page).link, partial(self._place, page))
+        shown = matrix.MatrixTables(
+            self.words, self.atlas.results, partial(self._address, page), partial(self._place, page)
+        )
         return shown.html(limited, "" if limited == found else self._most_recorded(page))
 
     def _place(self, page: str, row: Row) -> str:
@@ -618,9 +622,8 @@ class _Functions:
         headline = self.language.gettext("The newest record of each benchmark case")
         latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
         table = self._limited(page, decision.lines(latencies), latencies, headline, {}, most=MOST_FOLDED)
-        folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
-        every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
-        return f"{decision.form(self.atlas, addresses)}\n{every}"
+        title = self.language.gettext("All records as a table")
+        return f'{decision.form(self.atlas, addresses)}\n\n???+ decision-records "{title}"\n\n{indent(table, "    ")}\n'
 
     def _decisions(self, page: str) -> Mapping[str, str]:
         """Return the address of the records of each device, which go to `emit`. They are made when they are read."""
@@ -789,6 +792,11 @@ class _Functions:
     def _tables(self, page: str) -> Tables:
         return Tables(self.words, self.atlas.results, partial(self._link, page))
 
+    def _source_of(self, page: str, kind: str, slug: str) -> str:
+        """Return where Markdown finds a device, model or family."""
+        place = self.atlas.model[slug].place if kind == "model" else _page_of(kind, slug)
+        return posixpath.relpath(place, posixpath.dirname(page) or ".")
+
     def _address(self, page: str, kind: str, slug: str) -> str:
         """Return where a page finds a device, model or family."""
         place = self.atlas.model[slug].place if kind == "model" else _page_of(kind, slug)
@@ -796,9 +804,9 @@ class _Functions:
         return f"{relative_address(page, target)}{mark}{anchor}"
 
     def _link(self, page: str, kind: str, slug: str) -> str | None:
-        """Return the address of a device, model or family, None on the page that has it."""
-        address = self._address(page, kind, slug)
-        return None if address.startswith(f"{relative_address(page, page)}#") else address
+        """Return where Markdown finds a device, model or family, None on the page that has it."""
+        source = self._source_of(page, kind, slug)
+        return None if source.startswith(f"{posixpath.basename(page)}#") else source
 
     def _of_rows(
         self,
@@ -848,7 +856,7 @@ class _Functions:
             return ""
         message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
         numbers = {"shown": self.language.number(most), "count": self.language.number(count)}
-        return f"\n{self._more(page, self.words.say(message, **numbers), selection)}"
+        return f"\n\n{self._more(page, self.words.say(message, **numbers), selection)}"
 
     def _more(self, page: str, message: str, selection: Mapping[str, Any]) -> Markup:
         """Say that tables leave something out, and where it is."""

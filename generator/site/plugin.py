@@ -254,9 +254,9 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             for entry in _entries(page.toc):
                 name = Markup(plain(headings.get(entry.id, entry.title)))  # noqa: S704  # made by Markdown
                 entry.title = str(escape(name.striptags()))
-        from generator.figures.markup import framed, unbroken
+        from generator.figures.markup import unbroken
 
-        html = unbroken(framed(html))
+        html = unbroken(html)
         return code_from_the_left(html) if is_rtl else html
 
     def on_post_page(self, output: str, /, *, page: Page, config: MkDocsConfig) -> str:

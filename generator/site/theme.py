@@ -21,8 +21,8 @@ from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
 from generator.compiled import CompiledTemplates
-from generator.figures.plain_markdown import escaped
 from generator.languages.language import Language, Untranslated
+from generator.languages.typography import in_markdown
 from generator.site.mkdocs_internals import asset_url_filter
 
 
@@ -50,7 +50,7 @@ def _environment(make: Callable[[], jinja2.Environment], published: Iterable[str
     environment = make()
     environment.bytecode_cache = CompiledTemplates()
     environment.filters["marked"] = lambda text: text.__html__() if isinstance(text, Untranslated) else text
-    environment.filters["in_markdown"] = escaped
+    environment.filters["in_markdown"] = in_markdown
     environment.list_templates = partial(_files, published)  # type: ignore[method-assign]
     return environment
 

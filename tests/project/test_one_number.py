@@ -22,6 +22,7 @@ import msgspec
 import pytest
 import torch
 from conftest import ROOT
+from markdown_html import to_html
 
 from bench.measuring import roofline, worker
 from bench.plans.messages import Job, Machine, Preflight, Recipe, Request
@@ -139,7 +140,7 @@ def test_a_number_takes_this_way_into_an_arabic_table(tmp_path: Path) -> None:
         record = measure(tmp_path / "results")
         results = load(tmp_path / "results")
         (page, *_) = render(arabic, results, docs)
-        html = str(page.content)
+        html = to_html(str(page.content))
 
     returned = (stop for stop, _ in seen)
     for stop in stops():  # what one returns, the next one takes: they return in the order of README.md

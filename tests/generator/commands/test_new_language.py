@@ -120,7 +120,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
         add_language(code, project)
     untranslated = ("A small guide", "A page.")
     translate(project, "ko", {text: PHRASES["ko"][text] for text in PHRASES["ko"] if text not in untranslated})
-    translate(project, "ko", {"Device": "기기"})
+    translate(project, "ko", {"Property": "속성"})
     return built(project)
 
 
@@ -154,9 +154,11 @@ def test_what_is_translated_is_shown_and_the_rest_is_marked_as_english(grown: Pa
     page = (grown / "ko" / "index.html").read_text(encoding="utf-8")
     marked = '<span class="untranslated" lang="en" dir="ltr">'
     assert ">작음<" in page.replace('<a class="headerlink"', "<")
-    assert "기기</" in page
+    assert "속성</" in page
     assert f"{marked}A paragraph that nobody translated.</span>" in page
-    assert re.search(rf"<th[^>]*>{marked}Comparisons</span></th>", page), "a string of the interface"
+    assert re.search(rf"<caption>{marked}Environment of the records</span></caption>", page), (
+        "a string of the interface"
+    )
     assert f"{marked}Made with" in page, "a string of a template"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, BuiltSite
+from markdown_html import to_html
 from unpacking import unpacked
 
 from bench.statistics.verdicts import NOISE, SAME
@@ -56,7 +57,7 @@ def cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def lines_of(lines: Any, rows_of: Any) -> list[list[str]]:
     """The cells of a table as their HTML with the classes before them, line by line."""
-    made = Tables(Words(EN, html=True), results(), lambda *_: None).rows(lines, rows_of, "x")
+    made = to_html(Tables(Words(EN, html=True), results(), lambda *_: None).rows(lines, rows_of, "x"))
     body = made.partition("<tbody>")[2].partition("</tbody>")[0]
     found = [re.findall(r'<t[dh](?: scope="row")?(?: class="([^"]*)")?[^>]*>(.*?)</t[dh]>', line, re.DOTALL)
              for line in re.findall(r"<tr.*?</tr>", body, re.DOTALL)]  # fmt: skip

@@ -106,9 +106,9 @@ def latin_among_arabic(page: str) -> list[str]:
     body = re.sub(
         r"<(bdi|span)\b[^<>]*\bdir=\"ltr\">.*?</\1>|\u200e[^\u200e\n\u0620-\u064a]*\u200e",
         " ",
-        re.sub(r"\]\([^()]*\)|\{:?[^{}]*\}", " ", body),
+        re.sub(r"\[[^\[\]]*\]\([^()]*\)\{[^{}]*dir=[^{}]*\}|\]\([^()]*\)|\{:?[^{}]*\}", " ", body),
     )
-    text = re.sub(r"<[^<>]*>|(?:!!!|\?\?\?) \w+|&\w+;", " ", body)
+    text = re.sub(r"<[^<>]*>|(?:!!!|\?\?\?\+?) [\w-]+|&\w+;", " ", body)
     return [line for line in text.split("\n") if re.search("[\u0620-\u064a]", line) and re.search("[A-Za-z]", line)]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import LANGUAGES
 from html_page import read
+from markdown_html import to_html
 from test_selfcheck import selfcheck
 
 from bench.records import documents
@@ -20,7 +21,7 @@ from generator.pages.atlas import Atlas
 def rows(language: str, folder: Path) -> list[list[str]]:
     page = folder / "page.html"
     words = Words(load_language(language), html=True)
-    page.write_text(shown.table([selfcheck(device="cuda"), selfcheck()], words), encoding="utf-8")
+    page.write_text(to_html(shown.table([selfcheck(device="cuda"), selfcheck()], words)), encoding="utf-8")
     return read(page).tables[0].rows
 
 

@@ -27,7 +27,7 @@ from generator.site.publishing import address, is_published, pages_address, refu
 
 
 def guide(folder: Path) -> Path:
-    return small_project(folder, "explorer.md", "devices/each.md", languages=("en", "ar"))
+    return small_project(folder, "explorer.md", "devices/each.md", "models/each.md", languages=("en", "ar"))
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 from archive import FAMILIES, write_archive
 from conftest import ROOT
+from markdown_html import to_html
 
 from generator.data.families import family_slug
 from generator.data.lint import Kind
@@ -80,12 +81,10 @@ def test_every_model_is_linked_from_the_page_of_its_family_and_back(many: Sequen
     large = many[1]
     families = {uri for uri in large if uri.startswith("models/families/")}
     assert families == {f"models/families/{family}.md" for family in FAMILIES}
-    index = re.findall(r'href="\.\./(models/families/[^"/]+)/"', large["models/index.md"])
-    assert {f"{uri}.md" for uri in index} == families
+    index = re.findall(r"\]\((families/[^()]+)\)", large["models/index.md"])
+    assert {f"models/{uri}" for uri in index} == families
     models = {uri for uri in large if re.fullmatch(r"models/[^/]+\.md", uri)} - {"models/index.md"}
-    links = (re.findall(r'href="\.\./\.\./\.\./(models/[^"/]+)/"', large[uri]) for uri in families)
-    linked = {f"{uri}.md" for each in links for uri in each}
-    assert linked == models
+    assert {f"models/{uri}" for each in families for uri in re.findall(r"\]\(\.\./([^()/]+)\)", large[each])} == models
     assert all(f"](families/{family_slug(uri[7:-3])}.md)" in large[uri] for uri in models)
 
 
@@ -117,11 +116,11 @@ def test_models_known_from_throughput_have_a_row_with_an_address_on_the_page_of_
     found = pages(edition(imported, docs))
     models = Atlas(imported, load_language("en")).model
     places = {model.place for model in models.values()}
-    rows = {f"{uri}#{row}" for uri, text in found.items() for row in re.findall(r'<tr id="([^"]+)"', text)}
+    rows = {f"{uri}#{row}" for uri, text in found.items() for row in re.findall(r"(?m)^\|[^|]* \{ #(\S+) ", text)}
     assert places == rows
     assert not any(re.fullmatch(r"models/(?!index)[^/]+\.md", uri) for uri in found)
-    links = {link for text in found.values() for link in re.findall(r'href="\.\./\.\./(models/[^"]+)"', text)}
-    assert {link.replace("/#", ".md#") for link in links if "#" in link} <= places
+    links = {link for text in found.values() for link in re.findall(r"\]\(\.\./(models/[^()]+)\)", text)}
+    assert {link for link in links if "#" in link} <= places
 
 
 def test_pages_of_one_source_explain_it_and_count_their_doubts(imported: Results, docs: Path) -> None:
@@ -132,7 +131,7 @@ def test_pages_of_one_source_explain_it_and_count_their_doubts(imported: Results
         assert "images per second" in text
         assert texts["timm"].protocol in text
         assert texts["paper-2023"].protocol not in text
-    (notes,) = re.findall(r'<ul class="table-notes">(.*?)</ul>', family, re.DOTALL)
+    (notes,) = re.findall(r'<ul class="table-notes">(.*?)</ul>', to_html(family), re.DOTALL)
     kinds = len(get_args(Kind))
     assert 1 <= notes.count("<li>") <= kinds * MOST_NOTES
     assert notes.count("not show the effect of compiling alone") == 1
