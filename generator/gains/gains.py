@@ -204,16 +204,6 @@ class Gains:
         torch, dtype = max(shared.index, key=lambda named: (shared[named], version_order(named[0])))
         return where(known, (known["torch"] == torch) & (known["dtype"] == dtype))
 
-    def prepare(self) -> None:
-        """Compute what takes longest, for processes that start from this one."""
-        if self.compared.empty:
-            return
-        histories = (changes for each in self.history for changes in (each.eager, each.compiled, each.unequal))
-        types = (each.changes for each in self.types)
-        for changes in (self.every, *self.by_device.values(), *histories, *types, self.every_type):
-            changes.families, changes.losses  # noqa: B018  # cached
-        self.agreements, self.intensity_correlation  # noqa: B018  # likewise
-
     @property
     def torch(self) -> str:
         """The version of PyTorch of these comparisons; "" without any."""

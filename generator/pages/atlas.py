@@ -137,45 +137,10 @@ _VERSION_AND_MODE = ("torch", "compile_mode")
 Choose = Callable[[pd.DataFrame], pd.DataFrame]
 """A function that returns some of the cells, such as those that know the cost of compiling."""
 
-CHOICES: tuple[Choose, ...] = (
-    tables.compile_rows,
-    tables.mode_rows,
-    tables.memory_rows,
-    tables.efficiency_rows,
-    tables.cause_rows,
-    tables.break_rows,
-    tables.skip_rows,
-    tables.recompile_rows,
-    tables.version_rows,
-)
-"""What chooses the rows of each table."""
-
-
-@lru_cache(maxsize=64)
-def _places(results: Results, choose: Choose) -> Mapping[int, int]:
-    """Return the labels of what `choose` returns of the newest rows, each with its place."""
-    return {label: place for place, label in enumerate(choose(results.newest).index.tolist())}
-
-
-def chosen(results: Results, choose: Choose, labels: Iterable[int]) -> list[int]:
-    """Return those of some labels of newest rows that `choose` returns, in its order.
-
-    Pages ask for the chosen rows of one device or model, thousands of times: those are the same rows as of all devices.
-    """
-    places = _places(results, choose)
-    return sorted((label for label in labels if label in places), key=places.__getitem__)
-
 
 @lru_cache(maxsize=2)
 def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
     return tables.malloc_pairs(results.table)
-
-
-def prepare(results: Results) -> None:
-    """Choose the rows of all tables at once: the processes that build a language each then have them already."""
-    results.by_label, results.doubts, results.estimates  # noqa: B018  # cached
-    for choose in (*CHOICES, tables.trusted, tables.slower_rows):
-        _places(results, choose)
 
 
 def _rows_by(choose: Choose) -> cached_property[tuple[Row, ...]]:
@@ -209,7 +174,7 @@ class _Known:
 
     def among(self, choose: Choose) -> list[int]:
         """Return the labels of the cells that `choose` returns."""
-        return chosen(self.atlas.results, choose, self.labels)
+        return choose(self.cells).index.tolist()
 
     def rows_of(self, labels: Iterable[int]) -> tuple[Row, ...]:
         """Return some cells as pages see them."""
@@ -618,7 +583,10 @@ class Atlas(_Known):
         for model in sorted(self.model.values(), key=lambda model: model.slug):
             labels.setdefault(model.family_slug, []).extend(model.labels)
         listed = self.model.values() if len(self.models) > FEW else filterfalse(_has_page, self.model.values())
-        return {slug: Family(self, labels[slug], slug, slug) for slug in sorted({each.family_slug for each in listed})}
+        return {
+            slug: Family(self, sorted(labels[slug]), slug, slug)
+            for slug in sorted({each.family_slug for each in listed})
+        }
 
     @property
     def families(self) -> tuple[Family, ...]:

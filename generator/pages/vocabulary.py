@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import json
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
@@ -49,7 +49,7 @@ from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
 from generator.pages import decision, downloads, examples, explorer, selfcheck
-from generator.pages.atlas import Atlas, Choose, chosen
+from generator.pages.atlas import Atlas, Choose
 from generator.pages.glossary_page import glossary_tables
 from generator.pages.site_file import CHARTS, DATA, SiteFile, named_by_content, relative_address
 
@@ -76,10 +76,6 @@ MOST_BARS = 120
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published"), "workload": get_args(Workload)}
 """Values of coordinates that a page may name before any record has them."""
-
-OVERLAID = {"origin", "dynamic", "weights"}
-"""Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
-depends on what is selected of them."""
 
 _DOCUMENTS = ("examples", "selfchecks")
 """Those of `Results` that pages name."""
@@ -109,29 +105,6 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
 def gains_of(results: Results) -> Gains:
     """Return what the throughput of many models tells, once for all languages."""
     return Gains(results)
-
-
-@lru_cache(maxsize=2)
-def _throughput_lines(_results: Results) -> dict[tuple[int, ...], pd.DataFrame]:
-    """Return the lines of tables of throughput that are known, by the labels of their rows."""
-    return {}
-
-
-def throughput_lines(results: Results, labels: Sequence[int]) -> pd.DataFrame:
-    """Return the lines of the table of these rows, once for all languages."""
-    known, rows = _throughput_lines(results), tuple(labels)
-    if rows not in known:
-        known[rows] = tables.throughput(results.newest.loc[[*labels]])
-    return known[rows]
-
-
-def prepare(results: Results) -> None:
-    """Compute this before there is a process for each language."""
-    matrix.leading(results)
-    gains_of(results).prepare()
-    for family in labels_by(results.newest["family"]).values():
-        if labels := chosen(results, tables.throughput_rows, family):
-            throughput_lines(results, labels)
 
 
 def large_files(results: Results) -> Iterator[SiteFile]:
@@ -264,13 +237,13 @@ class _Functions:
     @page_function
     def throughput_table(self, page: str, **selection: Any) -> str:
         """Images per second of both variants, a column for each device: all rows, since links lead to each model."""
-        labels = self._labels_among(tables.throughput_rows, selection)
-        if not labels:
+        cells = tables.throughput_rows(self._select(selection))
+        if cells.empty:
             return self._nothing()
         headline = self.language.gettext(
             "Change in time per image, with images per second (eager → compiled) and the batch size below it"
         )
-        return self._tables(page).rows(throughput_lines(self.atlas.results, labels), self._rows(labels), headline)
+        return self._tables(page).rows(tables.throughput(cells), self._rows(cells.index), headline)
 
     @page_function
     def slower_table(self, page: str, **selection: Any) -> str:
@@ -438,7 +411,7 @@ class _Functions:
     def throughput_chart(self, page: str, *, family: str) -> str:
         """Change of the time per image with the newest PyTorch of each device: of each model, or how many spread; ""
         where the table shows as much."""
-        known = self._rows(self._labels_among(tables.throughput_rows, {"family": family}))
+        known = self._rows(tables.throughput_rows(self._select({"family": family})).index)
         rows = charts.newest_version([*filter(is_compared, known)])
         count = len({(row["model"], row["input_size"]) for row in rows})
         if count < FEWEST_LINES or all(row["verdict"] == "doubtful" for row in rows):
@@ -819,19 +792,10 @@ class _Functions:
         brief: bool = False,
     ) -> str:
         """Return a table of those of the selected rows that `choose` returns."""
-        cells = choose(self._select(selection)) if selection.keys() & OVERLAID else self._among(choose, selection)
+        cells = choose(self._select(selection))
         if cells.empty:
             return self._nothing()
         return self._limited(page, lines(cells), cells, headline, selection, brief=brief)
-
-    def _among(self, choose: Choose, selection: Mapping[str, Any]) -> pd.DataFrame:
-        """Return those of the selected rows that `choose` returns of all rows."""
-        labels = self._labels_among(choose, selection)
-        return self.atlas.cells.loc[labels] if labels else self.atlas.cells.iloc[:0]
-
-    def _labels_among(self, choose: Choose, selection: Mapping[str, Any]) -> list[int]:
-        """Return the labels of these rows."""
-        return chosen(self.atlas.results, choose, self._labels(tuple(_chosen(selection))))
 
     def _limited(
         self,

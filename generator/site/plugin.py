@@ -279,10 +279,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     def _build_languages(self, site: SiteBuild, config: MkDocsConfig) -> list[Mapping[str, bytes]]:
         """Build each language in a process of its own, with all that they share made before."""
-        from generator.pages import atlas, explorer, vocabulary
+        from generator.pages import explorer, vocabulary
 
-        atlas.prepare(self.guide.results)
-        vocabulary.prepare(self.guide.results)
         site.made_ahead.begin(vocabulary.large_files(self.guide.results))
         explorer.details_as_json(self.guide.results)
         site.wait_for_shared()
