@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import json
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
@@ -105,12 +105,6 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
 def gains_of(results: Results) -> Gains:
     """Return what the throughput of many models tells, once for all languages."""
     return Gains(results)
-
-
-def large_files(results: Results) -> Iterator[SiteFile]:
-    """Yield the files that take longest to make. They are the same in all languages."""
-    yield from (_decision_file(results, device) for device in results.newest["device"].unique())
-    yield from (_cells_file(results, kind) for kind in _CELLS)
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────

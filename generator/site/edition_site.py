@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import jinja2
@@ -20,7 +19,6 @@ from mkdocs.structure.nav import Navigation, get_navigation
 from generator.checks.rendered_checks import outline
 from generator.drawing.link_preview import has_card
 from generator.languages.language import Language
-from generator.made_ahead import MadeAhead
 from generator.pages.guide import Edition, Guide, Mark
 from generator.pages.site_file import CHARTS, DATA, SiteFile
 from generator.site import PLUGIN
@@ -154,17 +152,15 @@ class EditionSite:
 
     # ── For a build ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def build_all(self, made_ahead: MadeAhead) -> dict[str, bytes]:
+    def build_all(self) -> dict[str, bytes]:
         """Build the site into an empty folder, and return the outline of each page, by its file.
 
-        `made_ahead` has some files already. Raises whatever is wrong with the sources.
+        Raises whatever is wrong with the sources.
         """
         edition = self._guide.edition(self._code)
         emitted = edition.emitted_by(edition.pages)
         fonts = web_fonts(edition.language, {page.uri: Letters.of(page.content) for page in edition.pages})
-        shared = [SiteFile(file.uri, partial(made_ahead.content_of, file)) for file in emitted if file.shared]
-        others = *shared, *(file for file in emitted if not file.shared), *fonts
-        return _new_context(self._configure(), edition, others).build_all()
+        return _new_context(self._configure(), edition, (*emitted, *fonts)).build_all()
 
 
 def _frame(edition: Edition, languages: Iterable[Language]) -> tuple[Hashable, ...]:

@@ -279,21 +279,20 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     def _build_languages(self, site: SiteBuild, config: MkDocsConfig) -> list[Mapping[str, bytes]]:
         """Build each language in a process of its own, with all that they share made before."""
-        from generator.pages import explorer, vocabulary
+        from generator.pages import explorer
 
-        site.made_ahead.begin(vocabulary.large_files(self.guide.results))
         explorer.details_as_json(self.guide.results)
         site.wait_for_shared()
         self._progress.count(len(self.languages) * len(self.guide.edition(SOURCE).pages))
-        site.start({_named(code): partial(self._build_language, site, config, code) for code in self.languages})
+        site.start({_named(code): partial(self._build_language, config, code) for code in self.languages})
         self._progress.show()
         return site.outlines()
 
-    def _build_language(self, site: SiteBuild, config: MkDocsConfig, code: str) -> Outcome:
+    def _build_language(self, config: MkDocsConfig, code: str) -> Outcome:
         """Build a language, or return what is wrong with it: the others go on."""
         pages = EditionSite(self.guide, code, partial(self.config_of, config, code))
         try:
-            return pages.build_all(site.made_ahead)
+            return pages.build_all()
         except (AtlasError, jinja2.TemplateError, OSError, PluginError) as error:
             fault = self._told(error) or str(error)
             return fault if code == SOURCE else f"{_named(code)}: {fault}"

@@ -25,7 +25,6 @@ from mkdocs.plugins import get_plugin_logger
 from mkdocs.utils import CountHandler
 
 from bench.errors import AtlasError
-from generator.made_ahead import MadeAhead
 from generator.parallel import CallError, ForkedCall, start
 from generator.site import PLUGIN
 from generator.site.theme import compile_templates
@@ -47,7 +46,6 @@ class SiteBuild:
         self._strict = bool(config.strict)
         self._warnings = CountHandler(level=logging.WARNING)
         self._shared: ForkedCall[None] | None = None
-        self.made_ahead = MadeAhead(self.unfinished / ".made-ahead")
         self._names: list[str] = []
         self._languages: list[ForkedCall[Outcome]] = []
         self._lock: int | None = None
@@ -94,7 +92,6 @@ class SiteBuild:
     def end(self, config: MkDocsConfig) -> None:
         """Put the site into its place. A strict build with warnings fails, so its site is not published."""
         warnings = bool(self._warnings.get_counts())
-        self.made_ahead.end()
         if not (warnings and self._strict):
             _replace(self._site, self.unfinished)
         config.site_dir = str(self._site)
@@ -105,7 +102,6 @@ class SiteBuild:
         calls: list[ForkedCall[Any]] = [*self._languages, *([self._shared] if self._shared else [])]
         for call in calls:
             call.stop()
-        self.made_ahead.end()
         logging.getLogger("mkdocs").removeHandler(self._warnings)
         if self._lock is not None:  # otherwise the folder is another build's
             shutil.rmtree(self.unfinished, ignore_errors=True)

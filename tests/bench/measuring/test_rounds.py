@@ -65,11 +65,8 @@ def test_warm_up_takes_enough_calls_and_enough_time() -> None:
 def test_rounds_pair_the_variants_in_random_order() -> None:
     world = World()
     variants = [world.variant("e", noisy(40, 1)), world.variant("c", noisy(30, 2))]
-    for variant in variants:
-        warm_up(variant, Sampling(), world.clock)
-    world.called.clear()
-    rounds = sample(variants, Sampling(), rng=random.Random(0), clock=world.clock).number
-    order = "".join(world.called)
+    rounds = run(world, variants, Sampling()).number
+    order = "".join(world.called[-4 * rounds :])
     pairs = [order[index : index + 4] for index in range(0, len(order), 4)]  # the unsampled call, and the block
     assert set(pairs) == {"eecc", "ccee"}
     assert 0.3 < pairs.count("eecc") / len(pairs) < 0.7
