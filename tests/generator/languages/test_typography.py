@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from html import unescape
 
 import pytest
+from hypothesis import given, strategies as st
+from markdown_html import to_html
+from markupsafe import escape
 
 from generator.languages.blocks import EXPRESSION
 from generator.languages.typography import (
     close_seams,
     code_from_the_left,
     from_the_right,
+    in_markdown,
     isolate_latin,
     mark_seams,
     parts,
@@ -135,3 +141,13 @@ def test_code_has_its_own_direction_once() -> None:
     )
     assert code_from_the_left(html) == expected
     assert code_from_the_left(expected) == expected
+
+
+LETTERS = st.characters(blacklist_categories=("Cc", "Cs", "Zl", "Zp")) | st.sampled_from("`*_[](){}|#!<>&;\\~-+ 1.:/")
+
+
+@given(st.text(LETTERS, min_size=1, max_size=25).map(lambda text: " ".join(text.split())).filter(bool))
+def test_a_name_in_a_table_stays_a_name_whatever_it_holds(name: str) -> None:
+    table = to_html(f"| a | b |\n| --- | --- |\n| x | {in_markdown(str(escape(name)))} |")
+    (cell,) = re.findall(r"<td>(.*?)</td>", table)
+    assert unescape(re.sub("<[^>]*>", "", cell)) == name
