@@ -26,7 +26,6 @@ class _Tables(Treeprocessor):
 
     def _frame(self, parent: Element, place: int) -> None:
         table = parent[place]
-        frame = Element("div", {"class": "table", "role": "group", "tabindex": "0"})
         table.set("class", "atlas authored")
         label = " · ".join(map(self._text, table.iter("th")))
         for heading in table.iter("th"):
@@ -35,25 +34,21 @@ class _Tables(Treeprocessor):
             _head_row(row)
         for cell in table.iter():
             if cell.attrib.pop("align", "") == "right":
-                _add_class(cell, "number")
-        if len(parent) > place + 1 and parent[place + 1].tag == "ul" and len(parent[place + 1]):
-            first = parent[place + 1][0]
-            if first.get("class") == "table-notes":
-                parent[place + 1].set("class", first.attrib.pop("class"))
-        if place and "table-caption" in (caption := parent[place - 1]).get("class", ""):
-            label = self._text(caption)
-            table.set("class", "atlas")
-            if "sortable" in caption.get("class", ""):
-                table.set("data-sortable", "")
-            caption.tag = "caption"
-            caption.attrib.clear()
-            caption.tail = None
-            table.insert(0, caption)
-            parent.remove(caption)
-        frame.set("aria-label", label)
+                cell.set("class", f"number {cell.get('class', '')}".strip())
+        for notes in parent[place + 1 : place + 2]:
+            if len(notes) and notes[0].get("class") == "table-notes":
+                notes.set("class", notes[0].attrib.pop("class"))
+        frame = Element("div", {"class": "table", "role": "group", "tabindex": "0"})
         frame.tail, table.tail = table.tail, None
-        parent[list(parent).index(table)] = frame
+        parent[place] = frame
         frame.append(table)
+        for caption in parent[place - 1 : place] if place else ():
+            classes = caption.get("class", "").split()
+            if "table-caption" in classes:
+                label = self._text(caption)
+                _add_caption(table, caption, is_sortable="sortable" in classes)
+                parent.remove(caption)
+        frame.set("aria-label", label)
 
     def _text(self, element: Element) -> str:
         """Return the text of an element, with its entities and without its tags."""
@@ -78,8 +73,13 @@ def _head_row(row: Element) -> None:
         head.set("class", " ".join(classes)) if classes else head.attrib.pop("class")
 
 
-def _add_class(element: Element, name: str) -> None:
-    element.set("class", " ".join(filter(None, (name, element.get("class")))))
+def _add_caption(table: Element, caption: Element, *, is_sortable: bool) -> None:
+    table.set("class", "atlas")
+    if is_sortable:
+        table.set("data-sortable", "")
+    caption.tag, caption.tail = "caption", None
+    caption.attrib.clear()
+    table.insert(0, caption)
 
 
 class TablesExtension(Extension):
