@@ -8,9 +8,7 @@ whose digest shows that it is incomplete or replaced is made again.
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
-import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -90,16 +88,3 @@ def digest(*values: object) -> str:
 def code_digest(modules: Iterable[Path], *versions: str) -> str:
     """Return a digest of the code that bytes are made by: modules of ours, and `versions` of libraries."""
     return digest(versions, sorted((str(path), path.stat().st_mtime_ns) for path in modules))
-
-
-def put(path: Path, content: bytes | memoryview) -> None:
-    """Write a file of the cache, whole or not at all. Errors are ignored: they only cost time."""
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            os.replace(temporary, path)  # noqa: PTH105  # atomic, unlike a write in place
-        except OSError:  # a full disk, or a folder that was deleted meanwhile
-            Path(temporary).unlink(missing_ok=True)

@@ -82,11 +82,6 @@ class ForkedCall(Generic[Result]):
         except CallError:
             return self._function()
 
-    def wait(self) -> None:
-        """Wait until the process has ended. Processes that were forked after it may wait, too."""
-        if self._process:
-            wait([self._process.sentinel])
-
     def stop(self) -> None:
         """End the process, and pass on what it has logged."""
         if self._process:

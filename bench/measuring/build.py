@@ -86,14 +86,14 @@ def load(
     scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
     inputs = ({name: value[own] for name, value in pixels.items() if name in accepted} | text for own in scenes)
     module.to(device)
-    kinds = {True: dtype, False: None}  # token ids stay integers
-    return Loaded(
-        module,
-        tuple(
-            {name: each.to(device, kinds[each.is_floating_point()]).contiguous() for name, each in batch.items()}
-            for batch in inputs
-        ),
-    )
+    placed = [
+        {
+            name: value.to(device, dtype if value.is_floating_point() else None).contiguous()  # token ids stay integers
+            for name, value in batch.items()
+        }
+        for batch in inputs
+    ]
+    return Loaded(module, tuple(placed))
 
 
 def architecture(recipe: Recipe) -> str:

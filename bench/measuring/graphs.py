@@ -123,8 +123,12 @@ def replayed(call: Callable[[], object]) -> int:
 def _located_breaks(module: torch.nn.Module, inputs: Mapping[str, Any]) -> tuple[GraphBreak, ...]:
     torch._dynamo.reset()  # noqa: SLF001 - public functions of a private module
     reasons = attempt(lambda: torch._dynamo.explain(module)(**inputs).break_reasons) or ()  # noqa: SLF001
-    found = [(each.reason, [f"{at.filename}:{at.lineno}" for at in each.user_stack[-1:]]) for each in reasons]
-    return tuple(GraphBreak(reason=one_line(why), location=one_line(at[0]) if at else None) for why, at in found)
+    found = []
+    for each in reasons:
+        at = each.user_stack[-1] if each.user_stack else None
+        location = one_line(f"{at.filename}:{at.lineno}") if at else None
+        found.append(GraphBreak(reason=one_line(each.reason), location=location))
+    return tuple(found)
 
 
 def phases_s() -> dict[str, float]:

@@ -37,7 +37,7 @@ class LocalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def identify(directory: Path, *, needs_weights: bool, name: str | None = None) -> LocalCheckpoint:
-    """Identify the checkpoint in a directory. Its name is `name`, or else that of the directory.
+    """Identify the checkpoint in a directory. Without a `name`, it has the name of the directory.
 
     The digest is the SHA-256 of its configuration, its image processor and its weights in safetensors, file by file.
     Raises `AtlasError` for a directory from which no model can be built, or none with weights if it `needs_weights`.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from statistics import median
@@ -97,10 +97,6 @@ class Anomaly:
     rows: tuple[int, ...]
     figures: Mapping[str, Any] = field(default_factory=dict)
 
-    def at(self, labels: Sequence[int]) -> Anomaly:
-        """Return the same anomaly of other rows: of each the one with the label at its position in `labels`."""
-        return Anomaly(self.kind, tuple(labels[row] for row in self.rows), self.figures)
-
     @property
     def doubtful(self) -> tuple[int, ...]:
         """The rows that a reader should not trust without a second look."""
@@ -115,13 +111,9 @@ def doubted(cells: pd.DataFrame, labels: Iterable[int]) -> pd.DataFrame:
     if not rows:
         return cells
     is_doubted = cells.index.isin(rows)
-    never = {name: cells[name].mask(is_doubted) for name in break_even_columns(cells)}
-    return cells.assign(verdict=cells["verdict"].mask(is_doubted, DOUBTFUL), **never)
-
-
-def break_even_columns(cells: pd.DataFrame) -> list[str]:
-    """Return the columns of break-even points, with the ends of their intervals."""
-    return [name for name in cells.columns if name.startswith("break_even")]
+    break_even = (name for name in cells.columns if name.startswith("break_even"))
+    unknown = {name: cells[name].mask(is_doubted) for name in break_even}
+    return cells.assign(verdict=cells["verdict"].mask(is_doubted, DOUBTFUL), **unknown)
 
 
 def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
@@ -129,29 +121,14 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
 
     Takes time in proportion to the rows, unless many devices have the same cell.
     """
-    within = (each for _, rows in grouped(cells, "origin") for each in lint_within(rows))
-    return settled((*within, *lint_across(cells)))
-
-
-def lint_within(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Yield what does not fit together in cells of one origin: with others, their benchmarks may differ."""
-    yield from lint_alone(cells)
-    for rule in (_device_order, _batch_order, _without_reason, _gaps):
-        yield from rule(cells)
-
-
-def lint_across(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Yield what does not fit together in cells of all origins, and what concerns them as a whole."""
-    yield from _repeated(cells)
-    yield from _version_jump(cells)
-    yield from _flags(cells)
-
-
-def settled(anomalies: Collection[Anomaly]) -> tuple[Anomaly, ...]:
-    """Return the anomalies that stand, by kind and then by row."""
-    repeated = {row for anomaly in anomalies if anomaly.kind == "repeated" for row in anomaly.doubtful}
+    found = [*_repeated(cells), *_version_jump(cells), *_flags(cells)]
+    for _, rows in grouped(cells, "origin"):  # the benchmarks of another origin may differ
+        found += lint_alone(rows)
+        for rule in (_device_order, _batch_order, _without_reason, _gaps):
+            found += rule(rows)
+    repeated = {row for anomaly in found if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
-    kept = (each for each in anomalies if each.kind == "repeated" or not repeated.intersection(each.doubtful))
+    kept = (each for each in found if each.kind == "repeated" or not repeated.intersection(each.doubtful))
     return tuple(sorted(kept, key=lambda each: (KINDS.index(each.kind), each.rows)))
 
 

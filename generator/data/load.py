@@ -120,7 +120,7 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
         name: [*chain.from_iterable(file.columns[name] for file in files.values())]
         for name in (next(iter(files.values())).columns if files else ())
     }
-    columns |= _shared(keys, range(len(keys)))
+    columns |= _shared(keys)
     rounds_ms = [each for file in files.values() for each in file.rounds_ms]
     order = _order(columns)
     return Results(
@@ -146,19 +146,19 @@ def _refuse_shared_runs(files: Mapping[Path, FileRows]) -> None:
                 )
 
 
-# ── What rows share ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Columns that depend on other files ────────────────────────────────────────────────────────────────────────────────
 
 _IN_TABLE = {(spec.label, spec.checkpoint) for spec in MODELS}
 """The labels and checkpoints of the model table."""
 
 
-def _shared(keys: Sequence[Key], positions: Sequence[int]) -> dict[str, list[Any]]:
-    """Return the columns that a row shares with others, and whether it is the newest of its cell.
+def _shared(keys: Sequence[Key]) -> dict[str, list[Any]]:
+    """Return the columns that depend on rows of other files.
 
     The models of the table have their addresses, whatever dates others claim; of others, who came first decides. A
     local checkpoint goes by its newest name.
     """
-    by_age = sorted(positions, key=lambda at: keys[at].age)
+    by_age = sorted(range(len(keys)), key=lambda at: keys[at].age)
     newest = {(key.case, key.host, key.origin): at for at in by_age for key in [keys[at]]}
     named = {keys[at].model: keys[at].named for at in by_age}
     models = {model: (*name, *model) if len(model) == 1 else name for model, name in named.items()}
@@ -174,7 +174,7 @@ def _shared(keys: Sequence[Key], positions: Sequence[int]) -> dict[str, list[Any
         "model_label": [labels[key.model] for key in keys],
         "checkpoint": [models[key.model][1] for key in keys],
         "device": [device_slugs[key.device] for key in keys],
-        "newest": [at in is_newest for at in positions],
+        "newest": [at in is_newest for at in range(len(keys))],
     }
 
 
@@ -191,7 +191,7 @@ def _order(columns: Mapping[str, Sequence[Any]]) -> list[int]:
 
 
 def _frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-    """Return `COLUMNS` in their order. What is unknown is "" in a column of text, and missing in any other."""
+    """Return `COLUMNS` in their order. An unknown text is "", and any other unknown value is missing."""
     blocks: dict[str, dict[str, Any]] = {}
     for name, column in COLUMNS.items():
         values: Any = columns.get(name, ())

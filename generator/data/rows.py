@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from generator.data.registry import COLUMNS
 
 
 class Key(NamedTuple):
-    """What places a row among those of other files."""
+    """The place of a row among the rows of other files."""
 
     case: Cell  # the same in all runs that measured it
     host: tuple[
@@ -51,11 +50,17 @@ class FileRows(NamedTuple):
 def rows_of(path: Path) -> FileRows:
     """Return the rows of a file, read again only after a change. Raises `AtlasError` for a line that is no record."""
     status = path.stat()
-    return _rows_of(path, status.st_mtime_ns, status.st_size)
+    stamp = status.st_mtime_ns, status.st_size
+    if path not in _READ or _READ[path][0] != stamp:
+        _READ[path] = stamp, _read(path)
+    return _READ[path][1]
 
 
-@lru_cache(maxsize=10_000)
-def _rows_of(path: Path, _modified_ns: int, _size: int) -> FileRows:
+_READ: dict[Path, tuple[tuple[int, int], FileRows]] = {}
+"""The rows of each file that this process has read, with the time of its last change and its size."""
+
+
+def _read(path: Path) -> FileRows:
     groups: defaultdict[tuple[Any, ...], list[Record]] = defaultdict(list)
     count = 0
     for record in read(path):
@@ -84,7 +89,6 @@ SHARED = ("family", "model", "model_label", "device", "newest")
 """Columns that depend on rows of other files."""
 
 
-@cache
 def _case(cell: Cell) -> Cell:
     """Return the cell as it is in any run, so that a newer one takes its place. A local checkpoint stays the same under
     another name."""
@@ -95,7 +99,7 @@ def _case(cell: Cell) -> Cell:
 def _key(case: Cell, group: Sequence[Record], row: Mapping[str, Any]) -> Key:
     is_cpu = row["device_type"] == "cpu"
     device = row["device_type"], row["device_name"], row["cores"] if is_cpu else None
-    measured_at = str(row["measured_at"] or "")
+    measured_at = row["measured_at"].timestamp() if row["measured_at"] else -1.0  # published rows come first
     named = row["model"], row["checkpoint"]
     return Key(
         case,
@@ -108,11 +112,11 @@ def _key(case: Cell, group: Sequence[Record], row: Mapping[str, Any]) -> Key:
     )
 
 
-# ── What a row says besides figures ─────────────────────────────────────────────────────────────────────────────────
+# ── Facts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _row(group: Sequence[Record]) -> dict[str, Any]:
-    """Return what the processes of a cell say besides figures. One of them stands for all."""
+    """Return the facts about a cell, which are no figures. One of its processes stands for all."""
     record = worst(group)
     carried = Counter(flag for each in group for flag in each.flags)
     # A look at the machine before one of several processes dooms no row: each process watches its own rounds.
@@ -135,7 +139,6 @@ def _row(group: Sequence[Record]) -> dict[str, Any]:
     return row if row["device_type"] == "cpu" else {**row, "threads": None}
 
 
-@cache
 def _of_cell(cell: Cell) -> Mapping[str, Any]:
     return {
         **msgspec.structs.asdict(cell),
@@ -163,11 +166,11 @@ def _of_source(source: Source | None) -> Mapping[str, Any]:
     return {f"source_{name}": value for name, value in msgspec.structs.asdict(source).items()}
 
 
-# ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Figures ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _figures(cells: Cells) -> dict[str, Sequence[Any]]:
-    """Return the columns that follow from what the processes of each cell measured."""
+    """Return the columns of figures."""
     causes = [[(each.cause.value, each.figure, each.share) for each in several] for several in explain(cells)]
     return {
         **{name: values.tolist() for name, values in cells.figures().items()},
@@ -178,7 +181,7 @@ def _figures(cells: Cells) -> dict[str, Sequence[Any]]:
 
 
 def _reasons(measured: Sequence[Sequence[Measurement]]) -> dict[str, list[str]]:
-    """Return why graphs ended, and why CUDA graphs were left out, as JSON."""
+    """Return the reasons for graph breaks and for skipped CUDA graphs, as JSON."""
     found = defaultdict[str, list[str]](list)
     for group in measured:
         graphs = [each.graphs for each in group if each.graphs]

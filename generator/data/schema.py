@@ -62,7 +62,7 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def _values(column: Column) -> dict[str, Any]:
-    """Return what a column may hold. What is unknown is missing."""
+    """Return the rule for the values of a column. An unknown value is missing."""
     if column.values:
         return {"enum": [*column.values]}
     if column.name.startswith("break_even"):

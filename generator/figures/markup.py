@@ -83,10 +83,10 @@ class Table:
     @property
     def label(self) -> str:
         """The caption without markup, for screen readers."""
-        return spoken(self.caption)
+        return Markup(self.caption.replace("<br>", " · ")).striptags()  # noqa: S704  # made by Words
 
     def html(self) -> str:
-        """The table as a block of HTML without blank lines."""
+        """The table as a block of HTML without blank lines, for the matrix, whose script shows one of several."""
         return render("table.html.jinja", table=self)
 
     def markdown(self) -> str:
@@ -116,11 +116,6 @@ def _cell(cell: TableCell, own: str = "") -> str:
     classes = "".join(f".{name} " for name in cell.classes.split() if name != "number")
     attributes = f"{own}{sort}{classes}"
     return f"{in_markdown(cell.html)} {{ {attributes}}}" if attributes else in_markdown(cell.html)
-
-
-def spoken(caption: str) -> str:
-    """Return a caption without markup."""
-    return Markup(caption.replace("<br>", " · ")).striptags()  # noqa: S704  # made by Words
 
 
 def figure(chart: Chart | CurvesChart, pictures: tuple[str, str], data: tuple[str, str]) -> str:

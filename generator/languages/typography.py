@@ -196,12 +196,13 @@ def unmarked(html: str) -> str:
 _ELEMENT = re.compile(r"(<[^<>]*>)")
 _SPECIAL = re.compile(r"[\\`*\[\]{}|]|(?<![^\W_])_")  # an underscore within a word is one
 _HREF = re.compile(r' href="([^"]*)"')
+_LINE_END = re.compile(r"\s*[\r\n]\s*")
 
 
 def in_markdown(html: str) -> str:
     """Return inline HTML as Markdown: links as links, and text that Markdown leaves as it is. Other elements stay."""
     found, links = [], list[str]()
-    for part in _ELEMENT.split(" ".join(str(html).split())):
+    for part in _ELEMENT.split(_LINE_END.sub(" ", html)):
         if part.startswith("<a "):
             others = _HREF.sub("", part[2:-1]).strip()
             links.append(f"]({unescape(_HREF.search(part)[1])})" + (f"{{ {others} }}" if others else ""))  # type: ignore[index]

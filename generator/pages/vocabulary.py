@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import json
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
@@ -735,16 +735,13 @@ class _Functions:
         return self._cells_of(tuple(_chosen(selection)))
 
     def _cells_once(self, values: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-        return self.atlas.cells.loc[sorted(self._labels(values))] if values else self.atlas.cells
-
-    def _labels(self, values: tuple[tuple[str, str], ...]) -> Collection[int]:
-        """Return the labels of the newest rows with these values of coordinates."""
-        labels: set[int] | None = None
+        if not values:
+            return self.atlas.cells
+        chosen = []
         for coordinate, value in values:
             by_value = self._index(_known("selection", coordinate, (*COORDINATES, "workload", "family")))
-            name = _known(coordinate.replace("_", " "), value, by_value)
-            labels = by_value[name] if labels is None else labels & by_value[name]
-        return self.atlas.results.newest.index if labels is None else labels
+            chosen.append(by_value[_known(coordinate.replace("_", " "), value, by_value)])
+        return self.atlas.cells.loc[sorted(set.intersection(*chosen))]
 
     def _indexed(self, coordinate: str) -> Mapping[str, set[int]]:
         """Return the labels of the newest rows by the value of a coordinate."""
@@ -759,20 +756,23 @@ class _Functions:
     def _tables(self, page: str) -> Tables:
         return Tables(self.words, self.atlas.results, partial(self._link, page))
 
-    def _source_of(self, page: str, kind: str, slug: str) -> str:
-        """Return where Markdown finds a device, model or family."""
-        place = self.atlas.model[slug].place if kind == "model" else _page_of(kind, slug)
-        return posixpath.relpath(place, posixpath.dirname(page) or ".")
+    def _place_of(self, kind: str, slug: str) -> str:
+        """Return the page of a device, model or family, from the root of the language: ``models/vit.md``."""
+        match kind:
+            case "model":
+                return self.atlas.model[slug].place
+            case "family":
+                return f"models/families/{slug}.md"
+        return f"devices/{slug}.md"
 
     def _address(self, page: str, kind: str, slug: str) -> str:
-        """Return where a page finds a device, model or family."""
-        place = self.atlas.model[slug].place if kind == "model" else _page_of(kind, slug)
-        target, mark, anchor = place.partition("#")
+        """Return the address of a device, model or family on the site, relative to a page: for HTML and scripts."""
+        target, mark, anchor = self._place_of(kind, slug).partition("#")
         return f"{relative_address(page, target)}{mark}{anchor}"
 
     def _link(self, page: str, kind: str, slug: str) -> str | None:
-        """Return where Markdown finds a device, model or family, None on the page that has it."""
-        source = self._source_of(page, kind, slug)
+        """Return the Markdown file of a device, model or family, relative to a page; None on the page that has it."""
+        source = posixpath.relpath(self._place_of(kind, slug), posixpath.dirname(page) or ".")
         return None if source.startswith(f"{posixpath.basename(page)}#") else source
 
     def _of_rows(
@@ -870,11 +870,6 @@ def _chosen(selection: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the coordinates and values of a selection. None is no choice."""
     known = ((coordinate, value) for coordinate, value in sorted(selection.items()) if value is not None)
     return [(coordinate, str(getattr(value, "slug", value))) for coordinate, value in known]
-
-
-def _page_of(kind: str, slug: str) -> str:
-    """Return the page of a device or family."""
-    return f"models/families/{slug}.md" if kind == "family" else f"{kind}s/{slug}.md"
 
 
 def _with_page(function: Callable[..., str]) -> Callable[..., str]:

@@ -117,7 +117,7 @@ class EditionPage(Page):  # type: ignore[misc]
         return {file.src_uri: anchors for file, anchors in (self.links_to_anchors or {}).items()}
 
     def keep(self, anchors: Iterable[str], links: Mapping[str, dict[str, str]], files: Files) -> None:
-        """Take from an earlier build what the check of links asks for, without being rendered."""
+        """Take what the check of links needs from an earlier conversion."""
         self.present_anchor_ids = {*anchors}
         self.links_to_anchors = {files.get_file_from_path(uri): anchors for uri, anchors in links.items()}
 

@@ -37,8 +37,8 @@ _BOLD = tuple(
     re.compile(pattern)
     for pattern in (
         r"\n(?:\#|!!!|\?\?\?|===|title:)(.*)",  # headings, titles of notes, tabs and of the page
-        r"\n(.*)\n\|?[ :]*---",  # the header of a Markdown table
-        r"\n\|([^|\n]*)\|",  # the first cell of its rows
+        r"\n(.*)\n *\|?[ :]*---",  # the header of a Markdown table
+        r"\n *\|([^|\n]*)\|",  # the first cell of its rows
         r"\*(\*?[^*\n]+\*?)\*",  # emphasis: bold where a script has no italics
         r"\[([^]\n]+)\]\([^)\n]*\)\{[^}\n]*md-button",
         r"<(?:th|strong|b|em|label|legend|summary)\b[^>]*>(.*?)</(?:th|strong|b|em|label|legend|summary)>",
