@@ -570,7 +570,7 @@ class _Functions:
         message = self.language.gettext(
             "The tables show only the models, devices, and batch sizes with the most records."
         )
-        return self._more(page, message, {})
+        return Markup('<p class="table-rest">{}</p>').format(self._more(page, message, {}))
 
     # Should I compile?
 
@@ -814,12 +814,12 @@ class _Functions:
             return ""
         message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
         numbers = {"shown": self.language.number(most), "count": self.language.number(count)}
-        return f"\n\n{self._more(page, self.words.say(message, **numbers), selection)}"
+        return f"\n\n{self._more(page, self.words.say(message, **numbers), selection)}\n{{ .table-rest }}"
 
-    def _more(self, page: str, message: str, selection: Mapping[str, Any]) -> Markup:
+    def _more(self, page: str, message: str, selection: Mapping[str, Any]) -> str:
         """Say that tables leave something out, and where it is."""
         link = Markup('<a href="{}">{}</a>').format(*self._in_explorer(page, selection))
-        return Markup('<p class="table-rest">{}</p>').format(self.words.sentences((escape(message), link)))
+        return self.words.sentences((escape(message), link))
 
     def _table(self, page: str, lines: pd.DataFrame, caption: str) -> str:
         if lines.empty:
