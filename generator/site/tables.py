@@ -57,7 +57,7 @@ class _Tables(Treeprocessor):
             html = str(self.md.htmlStash.rawHtmlBlocks[int(placeholder[1])])
             return " · " if html.startswith("<br") else "" if html.startswith("<") else html
 
-        return HTML_PLACEHOLDER_RE.sub(raw, "".join(element.itertext())).strip()
+        return " ".join(HTML_PLACEHOLDER_RE.sub(raw, "".join(element.itertext())).split())
 
 
 def _head_row(row: Element) -> None:
