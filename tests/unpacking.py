@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from generator.data.load import Results
+from generator.pages import decision
+
 
 def unpacked(text: str) -> list[dict[str, Any]]:
     """Return the rows of a file of `generator.pages.decision.by_device`; a figure is a list of its parts."""
@@ -26,3 +29,8 @@ def _cell(column: Any, at: int) -> Any:
     if isinstance(column, dict):
         return column["of"][column["at"][at]]
     return column[at if len(column) > 1 else 0]
+
+
+def by_device(results: Results) -> dict[str, str]:
+    """Return the file of each device."""
+    return {device: decision.of_device(results, device) for device in results.newest["device"].unique()}

@@ -15,6 +15,7 @@ from bench.errors import AtlasError, counted
 from generator.data.lint import Anomaly, stale
 from generator.data.load import Results
 from generator.data.selection import Rows
+from generator.figures.findings import told
 from generator.figures.words import Words
 from generator.languages.catalogs import ROOT
 from generator.languages.language import load_language
@@ -33,7 +34,7 @@ def data_notes(results: Results, today: date) -> Iterator[str]:
     words = Words(load_language("en"), html=False)
     for group in results.problem_groups:
         named = f" {_named(group, results.by_label)}" if len(group) > 1 or group[0].kind in BY_COUNT else ""
-        yield f"{words.fault(group[0].kind)}: {words.told(group, results.by_label)}{named}"
+        yield f"{words.named('fault', group[0].kind)}: {told(group, results.by_label, words)}{named}"
     for finding in stale(results.newest, today, pinned_torch()):
         run, figures = results.by_label[finding.rows[0]]["run"], finding.figures
         yield f"Old run: {run}, {counted(figures['days'], 'day')} old, with torch {figures['torch']}. Measure it again."

@@ -1,26 +1,24 @@
 """The data lint: rules that find results which do not fit together.
 
 Takes a DataFrame of cells and returns `Anomaly`s, which hold figures and labels of rows, never text: each language has
-its own words. Nothing is corrected or dropped. An anomaly is a doubt, not a proof.
+its own words (`generator.figures.findings`). Nothing is corrected or dropped. An anomaly is a doubt, not a proof.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from statistics import median
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from packaging.version import InvalidVersion, Version
 
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
 from bench.statistics.verdicts import SAME, Verdict
-from generator.data.selection import Groups, Row, Rows, grouped, grouping, is_comparison, labels_by, numbered, records
+from generator.data.selection import grouped, is_comparison, numbered, version_order
 
 Kind = Literal[
     "repeated",
@@ -44,9 +42,6 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
 """Kinds that make a figure doubtful; the others say that something is missing, open or old."""
-
-ORDERS: tuple[Kind, ...] = ("device_order", "batch_order")
-"""Kinds by which a second row doubts the first."""
 
 DISTURBING = frozenset({"load", "quota", "steal", "gpu-processes", "gpu-slowdown"})
 """Complaints of the doctor about what changes latencies; the others are about what may end a run."""
@@ -86,7 +81,7 @@ MIN_SIBLINGS = 3
 
 _RESTLESS = (Status.UNSTABLE, Status.THROTTLED)
 _VARIANTS = ("eager_ms", "compiled_ms")
-_SETTING = ("dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin")
+_SETTING = ["dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin"]
 
 
 @dataclass(frozen=True)
@@ -117,10 +112,7 @@ def doubted(cells: pd.DataFrame, labels: Iterable[int]) -> pd.DataFrame:
 
 
 def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
-    """Return everything that does not fit together in `cells`, by kind and then by row.
-
-    Takes time in proportion to the rows, unless many devices have the same cell.
-    """
+    """Return everything that does not fit together in `cells`, by kind and then by row."""
     found = [*_repeated(cells), *_version_jump(cells), *_flags(cells)]
     for _, rows in grouped(cells, "origin"):  # the benchmarks of another origin may differ
         found += lint_alone(rows)
@@ -130,6 +122,12 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
     kept = (each for each in found if each.kind == "repeated" or not repeated.intersection(each.doubtful))
     return tuple(sorted(kept, key=lambda each: (KINDS.index(each.kind), each.rows)))
+
+
+def lint_alone(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Yield what does not fit together within a row, whatever other rows say."""
+    for rule in (_by_importers, _implausible, _impossible, _unstable, _disturbed, _without_interval):
+        yield from rule(cells)
 
 
 def gathered(anomalies: Iterable[Anomaly], most: int) -> list[tuple[Anomaly, ...]]:
@@ -142,36 +140,26 @@ def gathered(anomalies: Iterable[Anomaly], most: int) -> list[tuple[Anomaly, ...
     return [group for several in groups for group in several]
 
 
-def lint_alone(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Yield what does not fit together within a row, whatever other rows say."""
-    for rule in (_unequal_batches, _toys, _implausible, _impossible, _unstable, _disturbed, _without_interval):
-        yield from rule(cells)
-
-
 def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Anomaly]:
     """Yield our own runs that are older than `STALE_DAYS`, or than the torch version `pinned`: what to measure again.
 
     Not part of `lint`, because a page must not change with the day on which it is built. Figures: days, torch.
     """
     measured = cells.loc[cells["origin"] == "measured", ["run", "measured_at", "torch"]]
-    for (_, *_), group in sorted(grouped(measured, "run"), key=lambda named: named[0]):
+    for _, group in measured.groupby("run"):
         age = today - group["measured_at"].max().date()
-        torch = max(group["torch"], key=_release)
-        if age > timedelta(days=STALE_DAYS) or _release(torch) < _release(pinned):
+        torch = max(group["torch"], key=version_order)
+        if age > timedelta(days=STALE_DAYS) or _minor(torch) < _minor(pinned):
             yield Anomaly("stale", tuple(group.index.tolist()), {"days": age.days, "torch": torch})
 
 
-def _release(version: str) -> tuple[int, ...]:
+def _minor(version: str) -> tuple[int, ...]:
     """Return major and minor: patch releases hardly change a latency."""
-    try:
-        return Version(version).release[:2]
-    except InvalidVersion:
-        return ()
+    is_known, parsed = version_order(version)
+    return parsed.release[:2] if is_known else ()  # type: ignore[union-attr]
 
 
-def _shared(cells: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Return the rows that agree in `columns` with another row."""
-    return cells[cells.duplicated(list(columns), keep=False)]
+# ── Rows that contradict each other ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _repeated(cells: pd.DataFrame) -> Iterator[Anomaly]:
@@ -181,59 +169,39 @@ def _repeated(cells: pd.DataFrame) -> Iterator[Anomaly]:
     torch version, NaN where there is none.
     """
     known = cells[["model", "device", "batch_size", "dtype", "torch", *_VARIANTS]].dropna(subset=list(_VARIANTS))
-    repeated = _shared(known, "model", *_VARIANTS)
+    repeated = known[known.duplicated(["model", *_VARIANTS], keep=False)]
     if repeated.empty:
         return
-    cell = numbered(known, ("model", "device", "batch_size", "dtype"))  # eager does not depend on the compile mode
-    by_cell: defaultdict[int, list[tuple[str, float]]] = defaultdict(list)
-    for number, torch, ms in zip(cell.tolist(), known["torch"].tolist(), known["eager_ms"].tolist(), strict=True):
-        by_cell[number].append((torch, ms))
-    rows = dict(zip(repeated.index.tolist(), records(repeated.assign(cell=cell)), strict=True))
-
-    def other_version_ms(row: Row) -> float:
-        return median([ms for torch, ms in by_cell[row["cell"]] if torch != row["torch"]] or [math.nan])
-
-    def misfit(row: Row) -> float:
-        distance = abs(math.log(row["eager_ms"] / other_version_ms(row)))
-        return 1.0 if math.isnan(distance) else -distance  # a row that can't be compared is doubted last
-
-    for labels in labels_by(numbered(repeated, ("model", *_VARIANTS))).values():
-        group = sorted((rows[label] for label in labels), key=misfit)
-        figures = {variant: group[0][variant] for variant in _VARIANTS}
-        yield Anomaly("repeated", _labels(group), {**figures, "expected_ms": other_version_ms(group[0])})
-
-
-def _labels(rows: Rows) -> tuple[int, ...]:
-    return tuple(row["row"] for row in rows)
+    cell = ["model", "device", "batch_size", "dtype"]  # eager does not depend on the compile mode
+    pairs = repeated.reset_index(names="row").merge(known, on=cell, suffixes=("", "_other"))
+    others = pairs[pairs["torch"] != pairs["torch_other"]]
+    repeated = repeated.assign(expected_ms=others.groupby("row")["eager_ms_other"].median())
+    misfit = np.abs(np.log(repeated["eager_ms"] / repeated["expected_ms"]))
+    by_misfit = repeated.assign(misfit=misfit).sort_values("misfit", ascending=False, kind="stable")  # unknown is last
+    for _, group in by_misfit.groupby(["model", *_VARIANTS], sort=False):
+        first = group.iloc[0]
+        figures = {name: first[name] for name in (*_VARIANTS, "expected_ms")}
+        yield Anomaly("repeated", tuple(group.index.tolist()), figures)
 
 
 def _device_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find cells in which the slower of two devices is clearly faster.
 
     Rows: that of the slower device, that of the faster. Figures: variant, ms and other_ms of the two rows, share and
-    common: in which share of how many common cells the other device is faster.
+    count: in which share of how many common cells the other device is faster.
     """
-    cell = ("model", "torch", "compile_mode", "batch_size", *_SETTING)
-    for variant in _VARIANTS:
-        known = cells.loc[cells[variant].notna(), ["device", variant, *cell]]
-        rows = pd.DataFrame({"cell": numbered(known, cell), "device": known["device"], "ms": known[variant]})
-        rows = rows.assign(row=rows.index).drop_duplicates(["cell", "device"])
-        rows = _shared(rows, "cell")
-        if rows.empty:
-            continue
-        pairs = rows.merge(rows, on="cell", suffixes=("_fast", "_slow"))
+    for variant, rows in _latencies(cells, "model", "torch", "compile_mode", "batch_size"):
+        shared = rows.drop_duplicates(["key", "device"])
+        shared = shared[shared["key"].duplicated(keep=False)]
+        pairs = shared.merge(shared, on="key", suffixes=("_fast", "_slow"))
         pairs = pairs[pairs["device_fast"] != pairs["device_slow"]]
         by_devices = (pairs["ms_slow"] > pairs["ms_fast"]).groupby([pairs["device_fast"], pairs["device_slow"]])
-        pairs = pairs.assign(share=by_devices.transform("mean"), common=by_devices.transform("size"))
-        is_ordered = (pairs["common"] >= MIN_COMMON_CELLS) & (pairs["share"] >= FASTER_SHARE)
+        pairs = pairs.assign(share=by_devices.transform("mean"), count=by_devices.transform("size"))
+        is_ordered = (pairs["count"] >= MIN_COMMON_CELLS) & (pairs["share"] >= FASTER_SHARE)
         for pair in pairs[is_ordered & (pairs["ms_slow"] / pairs["ms_fast"] < INVERSION)].to_dict("records"):
-            figures = _two(variant, pair["ms_slow"], pair["ms_fast"])
-            figures |= {"share": pair["share"], "common": pair["common"]}
+            figures = {"variant": variant, "ms": pair["ms_slow"], "other_ms": pair["ms_fast"]}
+            figures |= {name: pair[name] for name in ("share", "count")}
             yield Anomaly("device_order", (pair["row_slow"], pair["row_fast"]), figures)
-
-
-def _two(variant: str, ms: float, other_ms: float) -> dict[str, Any]:
-    return {"variant": variant.removesuffix("_ms"), "ms": ms, "other_ms": other_ms}
 
 
 def _batch_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
@@ -241,50 +209,72 @@ def _batch_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
 
     Rows: the larger batch, the smaller. Figures: variant, ms and other_ms of the two rows.
     """
-    series = ("device", "model", "torch", "compile_mode", *_SETTING)
-    for variant in _VARIANTS:
-        known = cells.loc[cells[variant].notna(), ["batch_size", variant, *series]]
-        rows = pd.DataFrame({"series": numbered(known, series), "size": known["batch_size"], "ms": known[variant]})
-        rows = rows.assign(row=rows.index).sort_values(["series", "size"], kind="stable")
-        smaller = rows.shift()
-        is_inverted = (rows["series"] == smaller["series"]) & (rows["ms"] / smaller["ms"] < INVERSION)
-        pairs = zip(rows[is_inverted].to_dict("records"), smaller[is_inverted].to_dict("records"), strict=True)
+    for variant, rows in _latencies(cells, "device", "model", "torch", "compile_mode"):
+        ordered = rows.sort_values(["key", "batch_size"], kind="stable")
+        smaller = ordered.shift()
+        is_inverted = (ordered["key"] == smaller["key"]) & (ordered["ms"] / smaller["ms"] < INVERSION)
+        pairs = zip(ordered[is_inverted].to_dict("records"), smaller[is_inverted].to_dict("records"), strict=True)
         for larger, other in pairs:
-            figures = _two(variant, larger["ms"], other["ms"])
+            figures = {"variant": variant, "ms": larger["ms"], "other_ms": other["ms"]}
             yield Anomaly("batch_order", (larger["row"], int(other["row"])), figures)
+
+
+def _latencies(cells: pd.DataFrame, *key: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows with a latency of each variant: a number for what agrees in `key` and in all settings, device,
+    batch size, latency and label."""
+    for variant in _VARIANTS:
+        known = cells[cells[variant].notna()]
+        columns = {"device": known["device"], "batch_size": known["batch_size"], "ms": known[variant]}
+        rows = pd.DataFrame({"key": numbered(known, (*key, *_SETTING)), **columns, "row": known.index})
+        yield variant.removesuffix("_ms"), rows
 
 
 def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find eager latencies that differ by a factor from the same cell with other torch versions on the same device.
 
-    Rows: the doubtful one. Figures: ms, and other_ms, the median with the other versions.
+    Rows: the doubtful one. Figures: ms, and other_ms, the median with the other version.
     """
-    cell = ["device", "model", "batch_size", "dtype"]
-    known = cells.loc[cells["eager_ms"].notna(), [*cell, "torch", "eager_ms"]]
-    known = known.assign(cell=numbered(known, cell))
-    latencies = known.groupby("cell")["eager_ms"]
-    spread = latencies.transform("max") / latencies.transform("min")
-    jumping = known[spread > VERSION_FACTOR]
-    medians: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    for (number, torch), ms in grouping(jumping, "cell", "torch")["eager_ms"].median().items():
-        medians[number][torch] = ms
-    labels = labels_by(
-        pd.Series(list(zip(jumping["cell"], jumping["torch"], strict=True)), jumping.index, dtype="object")
-    )
-    for number, by_torch in medians.items():
-        for torch, own_ms in by_torch.items():
+    known = cells[cells["eager_ms"].notna()]
+    cell = numbered(known, ("device", "model", "batch_size", "dtype"))
+    latencies = known["eager_ms"].groupby(cell)
+    jumping = known[latencies.transform("max") / latencies.transform("min") > VERSION_FACTOR]
+    for _, rows in jumping.groupby(cell.loc[jumping.index]):
+        medians = rows.groupby("torch", sort=False)["eager_ms"].median().to_dict()
+        for torch, own_ms in medians.items():
             # The fast one is doubted: a slow run has many innocent causes.
-            slower = (other for other, ms in by_torch.items() if ms / own_ms > VERSION_FACTOR)
+            slower = (other for other, ms in medians.items() if ms / own_ms > VERSION_FACTOR)
             if other := next(slower, None):
-                figures = {"ms": own_ms, "other_ms": by_torch[other], "other_torch": other}
-                yield Anomaly("version_jump", tuple(labels[number, torch]), figures)
+                figures = {"ms": own_ms, "other_ms": medians[other], "other_torch": other}
+                yield Anomaly("version_jump", tuple(rows.index[rows["torch"] == torch].tolist()), figures)
+
+
+def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find models without a row at a batch size at which nearly all models of their table have one.
+
+    A benchmark of throughput chooses the batch for each model, and leaves no gap.
+
+    Rows: those the model has in that table. Figures: sizes, and count, the number of models that have rows there.
+    """
+    cells = cells[cells["workload"] == "latency"]
+    table = numbered(cells, ("device", "torch", "compile_mode", *(name for name in _SETTING if name != "input_size")))
+    for _, rows in cells[["model", "batch_size"]].groupby(table):
+        own = {model: {*group} for model, group in rows.groupby("model", sort=False)["batch_size"]}
+        having = Counter(size for sizes in own.values() for size in sizes)
+        usual = {size for size, count in having.items() if count >= max(MIN_SIBLINGS, GAP_SHARE * len(own))}
+        for model, known in own.items():
+            if missing := usual - known:
+                figures = {"sizes": tuple(sorted(missing)), "count": sum(missing <= each for each in own.values())}
+                yield Anomaly("gap", tuple(rows.index[rows["model"] == model].tolist()), figures)
+
+
+# ── Rows that are doubtful alone ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _implausible(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find speedups that are too good. Figures: speedup."""
     busy = cells["speedup"] * (1 - cells["eager_host_bound"].fillna(0.0))
-    for row in records(cells.loc[busy > IMPLAUSIBLE_SPEEDUP, ["speedup"]]):
-        yield Anomaly("implausible", _labels([row]), {"speedup": row["speedup"]})
+    for label, speedup in _labelled(cells.loc[busy > IMPLAUSIBLE_SPEEDUP, "speedup"]):
+        yield Anomaly("implausible", (label,), {"speedup": speedup})
 
 
 def _impossible(cells: pd.DataFrame) -> Iterator[Anomaly]:
@@ -294,85 +284,57 @@ def _impossible(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """
     for variant in _VARIANTS:
         share = (cells["flop"] / cells[variant] * 1e3 / cells["matmul_flop_s"]).dropna()
-        outside = share[~share.between(SLOWEST, FASTEST)]
-        for row in records(pd.DataFrame({"ms": cells.loc[outside.index, variant], "share": outside})):
-            figures = {"variant": variant.removesuffix("_ms"), "ms": row["ms"], "share": row["share"]}
-            yield Anomaly("impossible", _labels([row]), figures)
+        for label, outside in _labelled(share[~share.between(SLOWEST, FASTEST)]):
+            figures = {"variant": variant.removesuffix("_ms"), "ms": cells.loc[label, variant], "share": outside}
+            yield Anomaly("impossible", (label,), figures)
 
 
 def _unstable(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find comparisons whose latency never settled, or whose device lowered its clock. Figures: status."""
-    known = cells.loc[_is_restless(cells) & cells["change"].notna(), ["status"]]
-    for row in records(known):
-        yield Anomaly("unstable", _labels([row]), {"status": row["status"]})
+    is_compared = cells["status"].isin(_RESTLESS) & cells["change"].notna()
+    for label, status in _labelled(cells.loc[is_compared, "status"]):
+        yield Anomaly("unstable", (label,), {"status": status})
 
 
 def _disturbed(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find speedups that pairs of rounds contradict, by more than anyone cares about: something slowed down one variant
     more than the other.
 
-    Figures: speedup, and paired_speedup, which is further from it than its interval reaches.
+    Figures: speedup, and paired, which is further from it than its interval reaches.
     """
-    known = cells.loc[~_is_restless(cells), ["speedup", "speedup_low", "speedup_high", "paired_speedup"]]
-    apart = np.abs(np.log((known["paired_speedup"] / known["speedup"]).to_numpy(float)))
-    reach = np.log((known["speedup_high"] / known["speedup_low"]).to_numpy(float)) / 2
-    for row in records(known[(apart > reach) & (apart > math.log(1 + SAME))]):
-        yield Anomaly("disturbed", _labels([row]), {name: row[name] for name in ("speedup", "paired_speedup")})
+    known = cells[~cells["status"].isin(_RESTLESS)]
+    apart = np.abs(np.log(known["paired_speedup"] / known["speedup"]))
+    reach = np.log(known["speedup_high"] / known["speedup_low"]) / 2
+    for label in known.index[(apart > reach) & (apart > math.log(1 + SAME))].tolist():
+        speedup, paired = known.loc[label, ["speedup", "paired_speedup"]]
+        yield Anomaly("disturbed", (label,), {"speedup": speedup, "paired": paired})
 
 
 def _without_interval(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find measured comparisons that are too short for an interval."""
     is_short = is_comparison(cells) & (cells["origin"] == "measured") & cells["speedup_low"].isna()
-    for label in cells.index[is_short & ~_is_restless(cells)].tolist():
+    for label in cells.index[is_short & ~cells["status"].isin(_RESTLESS)].tolist():
         yield Anomaly("no_interval", (label,))
-
-
-def _is_restless(cells: pd.DataFrame) -> pd.Series:
-    return cells["status"].isin(_RESTLESS)
 
 
 def _without_reason(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find failures that do not say why. Figures: status."""
     has_no_reason = (cells["status"] != "pass") & (cells["reason"].str.strip() == "")
-    for row in records(cells.loc[has_no_reason, ["status"]]):
-        yield Anomaly("no_reason", _labels([row]), {"status": row["status"]})
+    for label, status in _labelled(cells.loc[has_no_reason, "status"]):
+        yield Anomaly("no_reason", (label,), {"status": status})
 
 
-def _unequal_batches(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find rows whose two variants were measured with different batches, as their importer says."""
-    for label in _by_flag(cells).get(UNEQUAL_BATCHES, ()):
-        yield Anomaly("unequal_batches", (label,))
+# ── Flags ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_OF_ROWS: Mapping[str, Kind] = {UNEQUAL_BATCHES: "unequal_batches", TOY: "toy"}
+"""Flags of importers that doubt each row by itself."""
 
 
-def _toys(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find rows of models that exist for tests, as their importer says."""
-    for label in _by_flag(cells).get(TOY, ()):
-        yield Anomaly("toy", (label,))
-
-
-def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find models without a row at a batch size at which nearly all models of their table have one.
-
-    A benchmark of throughput chooses the batch for each model, and leaves no gap.
-
-    Rows: those the model has in that table. Figures: batch_sizes, siblings (the number of models that have rows there).
-    """
-    table = ("device", "torch", "compile_mode", *(name for name in _SETTING if name != "input_size"))
-    cells = cells[cells["workload"] == "latency"]
-    models = Groups(cells, *table, "model")
-    number = numbered(models.first, table)
-    sizes, labels = models.values("batch_size"), list(labels_by(models.number).values())
-    for positions in labels_by(number.reset_index(drop=True)).values():
-        own = {position: set(sizes[position]) for position in positions}
-        having: defaultdict[int, int] = defaultdict(int)
-        for size in (size for each in own.values() for size in each):
-            having[size] += 1
-        usual = {size for size, count in having.items() if count >= max(MIN_SIBLINGS, GAP_SHARE * len(own))}
-        for position, known in own.items():
-            if missing := usual - known:
-                siblings = sum(missing <= other for other in own.values())
-                figures = {"batch_sizes": tuple(sorted(missing)), "siblings": siblings}
-                yield Anomaly("gap", tuple(labels[position]), figures)
+def _by_importers(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find rows whose two variants had different batches, and models that exist for tests, as their importer says."""
+    for flag, labels in _by_flag(cells).items():
+        if flag in _OF_ROWS:
+            yield from (Anomaly(_OF_ROWS[flag], (label,)) for label in labels)
 
 
 def _flags(cells: pd.DataFrame) -> Iterator[Anomaly]:
@@ -381,14 +343,19 @@ def _flags(cells: pd.DataFrame) -> Iterator[Anomaly]:
     for flag, labels in _by_flag(cells).items():
         if flag.startswith(DOCTOR):
             yield Anomaly("complaint", tuple(labels), {"check": flag.removeprefix(DOCTOR)})
-        elif flag not in {UNEQUAL_BATCHES, TOY}:
+        elif flag not in _OF_ROWS:
             yield Anomaly("flag", tuple(labels), {"flag": flag})
 
 
 def _by_flag(cells: pd.DataFrame) -> Mapping[str, list[int]]:
     """Return the labels of the rows by flag, sorted by flag."""
     labels: defaultdict[str, list[int]] = defaultdict(list)
-    for flags, several in labels_by(cells["flags"]).items():
+    for label, flags in _labelled(cells["flags"]):
         for flag in dict.fromkeys(flags.split()):
-            labels[flag] += several
-    return {flag: sorted(labels[flag]) for flag in sorted(labels)}
+            labels[flag].append(label)
+    return {flag: labels[flag] for flag in sorted(labels)}
+
+
+def _labelled(values: pd.Series) -> Iterator[tuple[int, Any]]:
+    """Yield the label of each row and its value."""
+    yield from zip(values.index.tolist(), values.tolist(), strict=True)

@@ -29,7 +29,7 @@ from generator.data.lint import Anomaly, doubted, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
 from generator.data.rows import FileRows, Key, rows_of
-from generator.data.selection import ORDERS, Records, Row
+from generator.data.selection import ORDERS, Records, Row, is_trusted
 
 MOST_LISTED = 20
 """Problems of a kind that are listed one by one."""
@@ -59,6 +59,11 @@ class Results:
         newest = self.table[self.table["newest"]]
         is_own = newest["device"].isin(self.own_devices)
         return newest.loc[is_own.sort_values(ascending=False, kind="stable").index] if is_own.any() else newest
+
+    @cached_property
+    def trusted(self) -> frozenset[int]:
+        """The labels of the newest rows that are comparisons, and that nothing doubts."""
+        return frozenset(self.newest.index[is_trusted(self.newest)])
 
     @cached_property
     def own_devices(self) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """The registry of columns: each column of the table of results and of the tables of pages is declared here, once.
 
-The table (`generator.data.load`), headings (`generator.figures.words`), cells (`generator.figures.markup`), page
+The table (`generator.data.load`), headings (`generator.figures.words`), cells (`generator.figures.cells`), page
 expressions (`generator.pages.atlas.Row`), the explorer and the downloads derive from it. A new column needs an entry
 here, its computation, and the translations of its heading.
 """
@@ -10,61 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, get_args
+from functools import partial
+from typing import Any, Literal, get_args
 
 from bench.records.record import SHAPES, Origin, Status, Task, Workload
 from bench.statistics.verdicts import Verdict
 
-FigureFormat = Literal[
-    "number",
-    "count",
-    "number_range",
-    "latency",
-    "version",
-    "throughput",
-    "ratio",
-    "interval",
-    "change",
-    "change_range",
-    "judged_change",
-    "version_change",
-    "best_model",
-    "best_device",
-    "seconds",
-    "calls",
-    "gigabytes",
-    "gflop",
-    "millions",
-    "tflop_s",
-    "share",
-    "rate",
-    "rate_change",
-    "figure",
-]
-TextFormat = Literal[
-    "text",
-    "modes",
-    "device_names",
-    "origin",
-    "source",
-    "task",
-    "device_type",
-    "workload",
-    "family",
-    "bounds",
-    "sized_model",
-    "plain",
-    "code",
-    "verbatim",
-    "verdict",
-    "causes",
-    "date",
-    "run",
-    "anomaly_kind",
-    "anomaly",
-]
-Format = FigureFormat | TextFormat
-"""How a cell of a table shows a value: `generator.figures.markup.Tables` has a method for each."""
+FigureFormat = Literal["number", "figure", "ratio", "change", "rate_change", "share", "rate"]
+Format = Literal["name", "code", "prose"] | FigureFormat
+"""How a cell of a table shows a value: `generator.figures.cells` has a function for each."""
 
 
 class HeadingText(str):  # noqa: SLOT000  # has an attribute
@@ -78,6 +32,11 @@ def N_(message: str) -> HeadingText:  # noqa: N802  # the name that gettext's to
     return HeadingText(message)
 
 
+def N_n(singular: str, plural: str) -> tuple[str, str]:  # noqa: N802
+    """Mark a message with a plural form for extraction."""
+    return singular, plural
+
+
 def N_p(context: str, message: str) -> HeadingText:  # noqa: N802
     """Mark a message of a context for extraction."""
     marked = HeadingText(message)
@@ -85,45 +44,20 @@ def N_p(context: str, message: str) -> HeadingText:  # noqa: N802
     return marked
 
 
-HEADING = "="
-"""Stands for the heading of the column itself."""
-
-DECISIVE = frozenset(
-    (
-        *(
-            "change",
-            "image_change",
-            "verdict",
-            "break_even_calls",
-            "break_even_warm_calls",
-            "memory_change",
-            "compiled_flop_s",
-        ),
-        *("compiled_flop_s", "median_change", "slower", "best_device", "version_change"),
-        *("speedup:default", "speedup:keep"),
-    )
-)
-"""Columns that hold the conclusion of a table: they follow the name of a row, and nobody has to scroll to them."""
-
-
 @dataclass(frozen=True)
 class Column:
-    """A column.
+    """A column. `heading` is English; where it is not marked as a message, it is a name in every language."""
 
-    `values` are all that a text may be, besides empty; () where anything may come. `heading` is English. `explorer` is
-    the heading in the table of the explorer, `detail` the name in a row that is opened there; "" where the explorer
-    does not show the column there.
-    """
-
-    name: str
     type: type
+    name: str
     description: str
-    unit: str = ""
     heading: str = ""
-    format: Format = "text"
-    explorer: str = ""
-    detail: str = ""
-    values: Sequence[str] = ()
+    format: Format = "name"
+    unit: str = ""
+    explorer: str | bool = False  # its heading in the table of the explorer; True for the heading above
+    detail: str | bool = False  # its name in an opened row of the explorer, likewise
+    decisive: bool = False  # holds the conclusion of a table: it follows the name of a row, without scrolling
+    values: Sequence[str] = ()  # all that a text may be, besides empty; () where anything may come
 
     @property
     def dtype(self) -> str:
@@ -135,466 +69,280 @@ class Column:
         return {float: "float64", bool: "bool", datetime: "datetime64[us, UTC]"}.get(self.type, "object")
 
     @property
-    def is_decisive(self) -> bool:
-        """Whether it holds the conclusion of a table."""
-        return self.name in DECISIVE
-
-    @property
     def alignment(self) -> Literal["start", "end"]:
         """Where its cells are aligned: figures at their end, so that digits stand below each other."""
         return "end" if self.format in get_args(FigureFormat) else "start"
 
 
-def _column(
-    name: str,
-    kind: type,
-    description: str,
-    unit: str = "",
-    heading: str = "",
-    format: Format = "text",  # noqa: A002
-    *,
-    explorer: str = "",
-    detail: str = "",
-    values: Sequence[str] = (),
-) -> Column:
-    explorer, detail = (heading if each == HEADING else each for each in (explorer, detail))
-    return Column(name, kind, description, unit, heading, format, explorer, detail, values)
+_text, _whole, _real = (partial(Column, kind) for kind in (str, int, float))
 
 
-def _with_interval(column: Column) -> tuple[Column, Column, Column]:
-    """A figure and the ends of its 95% interval over processes."""
+def _with_interval(*figure: Any, **rest: Any) -> Iterable[Column]:
+    """Return the columns of a figure, and of the ends of its 95% interval over processes."""
+    column = _real(*figure, **rest)
     stem, suffix = (column.name.removesuffix("_ms"), "_ms") if column.name.endswith("_ms") else (column.name, "")
-    low, high = (
-        Column(f"{stem}_{end}{suffix}", float, f"{word} end of the 95% interval of {column.name}", column.unit)
-        for end, word in (("low", "lower"), ("high", "upper"))
-    )
-    return column, low, high
+    ends = {"low": "lower", "high": "upper"}
+    described = {end: f"{word} end of the 95% interval of {column.name}" for end, word in ends.items()}
+    return column, *(_real(f"{stem}_{end}{suffix}", text, unit=column.unit) for end, text in described.items())
 
 
-def _registry(columns: Iterable[Column]) -> Mapping[str, Column]:
+def _registry(*columns: Column) -> Mapping[str, Column]:
     return {column.name: column for column in columns}
 
 
 # ── The table of results ────────────────────────────────────────────────────────────────────────────────────────────
 
 COORDINATES = _registry(
-    (
-        _column(
-            "device", str, "slug of the device, safe in file names and addresses", "", N_("Device"), explorer=HEADING
-        ),
-        _column("model", str, "slug of the model", "", N_("Model"), explorer=HEADING),
-        _column("torch", str, "version of PyTorch", "", "PyTorch", explorer=HEADING, detail=HEADING),
-        _column("compile_mode", str, "mode of torch.compile", "", N_("Mode"), explorer=HEADING),
-        _column(
-            "dtype",
-            str,
-            "data type; autocast float16 or bfloat16: weights stay in float32; TF32: float32 with products in TF32",
-            "",
-            N_("Data type"),
-            explorer=HEADING,
-        ),
-        _column("batch_size", int, "images in one call", "images", N_("Batch size"), "number", explorer=HEADING),
-        _column(
-            "dynamic",
-            str,
-            "argument of torch.compile: auto, true or false; marked: the batch size alone varies",
-            "",
-            N_("Dynamic shapes"),
-            detail=HEADING,
-            values=tuple(SHAPES),
-        ),
-        _column(
-            "weights",
-            str,
-            "random or pretrained",
-            "",
-            N_("Weights"),
-            detail=HEADING,
-            values=("random", "pretrained"),
-        ),
-        _column(
-            "input_size", str, "height×width, empty where not recorded", "pixels", N_("Input (pixels)"), detail=HEADING
-        ),
-        _column("layout", str, "channels_last; empty for torch's own", "", N_("Memory layout"), detail=HEADING),
-        _column(
-            "threads",
-            int,
-            "threads of torch, on a CPU only: elsewhere they hardly matter",
-            "",
-            N_("Threads"),
-            "number",
-            detail=HEADING,
-        ),
-        _column(
-            "origin",
-            str,
-            "measured or published",
-            "",
-            N_("Source"),
-            "origin",
-            explorer=HEADING,
-            values=get_args(Origin),
-        ),
-    )
+    _text("device", "slug of the device, safe in file names and addresses", N_("Device"), explorer=True),
+    _text("model", "slug of the model", N_("Model"), explorer=True),
+    _text("torch", "version of PyTorch", "PyTorch", explorer=True, detail=True),
+    _text("compile_mode", "mode of torch.compile", N_("Mode"), explorer=True),
+    _text(
+        "dtype", "data type; autocast: weights stay in float32; TF32: products in TF32", N_("Data type"), explorer=True
+    ),
+    _whole("batch_size", "images in one call", N_("Batch size"), "number", "images", explorer=True),
+    _text(
+        "dynamic",
+        "auto, true or false; marked: the batch size alone varies",
+        N_("Dynamic shapes"),
+        detail=True,
+        values=[*SHAPES],
+    ),
+    _text("weights", "random or pretrained", N_("Weights"), detail=True, values=("random", "pretrained")),
+    _text("input_size", "height×width, empty where not recorded", N_("Input (pixels)"), unit="pixels", detail=True),
+    _text("layout", "channels_last; empty for torch's own", N_("Memory layout"), detail=True),
+    _whole("threads", "threads of torch, on a CPU only", N_("Threads"), "number", detail=True),
+    _text("origin", "measured or published", N_("Source"), explorer=True, values=get_args(Origin)),
 )
 """What tells one cell from another, whatever its run."""
 
 _TEXTS = (
-    _column("run", str, "name of the run", "", N_("Run"), "run", detail=HEADING),
-    _column("profile", str, "profile of the run"),
-    _column(
+    _text("run", "name of the run", N_("Run"), "code", detail=True),
+    _text("profile", "profile of the run"),
+    _text(
         "workload",
-        str,
-        "latency: one batch at a time; throughput: as many images as possible",
-        "",
+        "latency, or throughput: as many images as possible",
         N_("Question"),
-        "workload",
-        explorer=HEADING,
+        explorer=True,
         values=get_args(Workload),
     ),
-    _column("status", str, "outcome of the cell", "", N_("Status"), explorer=HEADING, detail=HEADING, values=[*Status]),
-    _column("reason", str, "why the cell has that status", "", N_("Reason"), "verbatim", detail=HEADING),
-    _column(
+    _text("status", "outcome of the cell", N_("Status"), explorer=True, detail=True, values=[*Status]),
+    _text("reason", "why the cell has that status", N_("Reason"), "prose", detail=True),
+    _text(
         "verdict",
-        str,
-        "faster, slower, same, inconclusive, doubtful or unknown",
-        "",
+        "whether compiling is faster",
         N_("Verdict"),
-        "verdict",
-        explorer=HEADING,
-        detail=HEADING,
+        explorer=True,
+        detail=True,
+        decisive=True,
         values=get_args(Verdict),
     ),
-    _column("causes", str, "causes of the verdict, the best first: JSON lists of cause, figure, share of the saving"),
-    _column("flags", str, "what an importer or the doctor marked, separated by spaces"),
-    _column("command", str, "the command that reproduces the cell"),
-    _column("device_name", str, "name of the device; of a CPU, that of its product line"),
-    _column("processor", str, "name of the very device, as its driver gives it", "", N_("Processor"), detail=HEADING),
-    _column("device_type", str, "torch device type: cpu, cuda, mps, xpu"),
-    _column("model_label", str, "name of the model in tables"),
-    _column("family", str, "models whose names begin alike", "", N_("Family"), "family"),
-    _column("checkpoint", str, "name of the weights", "", N_("Checkpoint"), "code", detail=HEADING),
-    _column("digest", str, "SHA-256 of the files of a local checkpoint", "", N_("SHA-256"), "code", detail=HEADING),
-    _column("model_type", str, "architecture of a local checkpoint, from its configuration"),
-    _column("task", str, "what the model does", "", N_("Task"), "task", explorer=HEADING, values=get_args(Task)),
-    _column("transformers", str, "version of Transformers", "", "Transformers", detail=HEADING),
-    _column("python", str, "version of Python", "", "Python", detail=HEADING),
-    _column("platform", str, "operating system", "", N_("Platform"), detail=HEADING),
-    _column(
-        "accelerator", str, "library of the accelerator: CUDA, ROCm", "", N_("Accelerator library"), detail=HEADING
-    ),
-    _column("driver", str, "version of the driver", "", N_("Driver"), detail=HEADING),
-    _column("commit", str, "commit of the harness", "", N_("Commit"), "code", detail=HEADING),
-    _column("settings", str, "settings of torch as JSON", "", N_("Settings"), detail=HEADING),
-    _column("malloc", str, "memory that a call frees: keep, or glibc's default"),
-    _column(
-        "grad_mode",
-        str,
-        "inference_mode or no_grad; empty where a source does not say",
-        "",
-        N_("Gradient mode"),
-        detail=HEADING,
-    ),
-    _column("graph_break_reasons", str, "where and why graphs ended, as JSON"),
-    _column("cudagraph_skip_reasons", str, "why CUDA graphs were skipped, or cut, as JSON"),
-    _column("source_title", str, "title of the source of published figures"),
-    _column("source_url", str, "address of that source"),
-    _column("source_date", str, "its date, as exact as it is known"),
-    _column("source_licence", str, "its licence"),
-    _column("source_note", str, "its note on how the figures were measured"),
+    _text("causes", "causes of the verdict, the best first: JSON lists of cause, figure, share of the saving"),
+    _text("flags", "what an importer or the doctor marked, separated by spaces"),
+    _text("command", "the command that reproduces the cell"),
+    _text("device_name", "name of the device; of a CPU, that of its product line"),
+    _text("processor", "name of the very device, as its driver gives it", N_("Processor"), detail=True),
+    _text("device_type", "torch device type: cpu, cuda, mps, xpu"),
+    _text("model_label", "name of the model in tables"),
+    _text("family", "models whose names begin alike", N_("Family")),
+    _text("checkpoint", "name of the weights", N_("Checkpoint"), "code", detail=True),
+    _text("digest", "SHA-256 of the files of a local checkpoint", N_("SHA-256"), "code", detail=True),
+    _text("model_type", "architecture of a local checkpoint, from its configuration"),
+    _text("task", "what the model does", N_("Task"), explorer=True, values=get_args(Task)),
+    _text("transformers", "version of Transformers", "Transformers", detail=True),
+    _text("python", "version of Python", "Python", detail=True),
+    _text("platform", "operating system", N_("Platform"), detail=True),
+    _text("accelerator", "library of the accelerator: CUDA, ROCm", N_("Accelerator library"), detail=True),
+    _text("driver", "version of the driver", N_("Driver"), detail=True),
+    _text("commit", "commit of the harness", N_("Commit"), "code", detail=True),
+    _text("settings", "settings of torch as JSON", N_("Settings"), "code", detail=True),
+    _text("malloc", "memory that a call frees: keep, or glibc's default"),
+    _text("grad_mode", "inference_mode or no_grad; empty where unknown", N_("Gradient mode"), detail=True),
+    _text("graph_break_reasons", "where and why graphs ended, as JSON"),
+    _text("cudagraph_skip_reasons", "why CUDA graphs were skipped, or cut, as JSON"),
+    _text("source_title", "title of the source of published figures"),
+    _text("source_url", "address of that source"),
+    _text("source_date", "its date, as exact as it is known"),
+    _text("source_licence", "its licence"),
+    _text("source_note", "its note on how the figures were measured"),
 )
 
-_NUMBERS = (
-    *_with_interval(
-        _column("eager_ms", float, "latency of the eager model", "ms", N_("Eager (ms)"), "latency", explorer=HEADING)
-    ),
-    *_with_interval(
-        _column(
-            "compiled_ms",
-            float,
-            "latency of the compiled model",
-            "ms",
-            N_("Compiled (ms)"),
-            "latency",
-            explorer=HEADING,
-        )
-    ),
-    *_with_interval(
-        _column("speedup", float, "eager ÷ compiled latency", "×", N_("Speedup"), "ratio", explorer=HEADING)
-    ),
-    _column("paired_speedup", float, "eager ÷ compiled of the rounds, pair by pair", "×"),
-    *_with_interval(
-        _column(
-            "change",
-            float,
-            "compiled ÷ eager − 1: −0.45 is 45% less latency",
-            "",
-            N_("Change in latency"),
-            "judged_change",
-        )
-    ),
-    _column(
-        "compile_cold_s",
-        float,
-        "time to ready with an empty compile cache",
-        "s",
-        N_("Time to ready, cold cache (s)"),
-        "seconds",
-        explorer=HEADING,
-    ),
-    *_with_interval(
-        _column(
-            "break_even_calls",
-            float,
-            "calls that repay that time, inf for never",
-            "",
-            N_("Break-even point (calls)"),
-            "calls",
-            explorer=HEADING,
-        )
-    ),
-    _column(
-        "compile_warm_s",
-        float,
-        "time to ready with a filled compile cache",
-        "s",
-        N_("Time to ready, warm cache (s)"),
-        "seconds",
-        detail=HEADING,
-    ),
-    *_with_interval(
-        _column(
-            "break_even_warm_calls",
-            float,
-            "calls that repay that time, inf for never",
-            "",
-            N_("Break-even point, warm cache (calls)"),
-            "calls",
-            detail=HEADING,
-        )
-    ),
+_LATENCIES = (
+    *_with_interval("eager_ms", "latency of the eager model", N_("Eager (ms)"), "figure", "ms", explorer=True),
+    *_with_interval("compiled_ms", "latency of the compiled model", N_("Compiled (ms)"), "figure", "ms", explorer=True),
+    *_with_interval("speedup", "eager ÷ compiled latency", N_("Speedup"), "ratio", "×", explorer=True),
+    _real("paired_speedup", "eager ÷ compiled of the rounds, pair by pair", unit="×"),
+    *_with_interval("change", "compiled ÷ eager − 1", N_("Change in latency"), "change", decisive=True),
+)
+
+_COLD, _WARM = N_("Time to ready, cold cache (s)"), N_("Time to ready, warm cache (s)")
+_CALLS, _CALLS_WARM = N_("Break-even point (calls)"), N_("Break-even point, warm cache (calls)")
+_REPAID = "calls that repay that time, inf for never"
+
+_COMPILING = (
+    _real("compile_cold_s", "time to ready with an empty compile cache", _COLD, "figure", "s", explorer=True),
+    *_with_interval("break_even_calls", _REPAID, _CALLS, "figure", explorer=True, decisive=True),
+    _real("compile_warm_s", "time to ready with a filled compile cache", _WARM, "figure", "s", detail=True),
+    *_with_interval("break_even_warm_calls", _REPAID, _CALLS_WARM, "figure", detail=True, decisive=True),
     *(
-        _column(name, float, "phase of a cold compilation", "s", heading, "seconds", detail=detail)
+        _real(name, "phase of a cold compilation", heading, "figure", "s", detail=detail)
         for name, heading, detail in (
             ("dynamo_s", N_("TorchDynamo (s)"), N_("Compile time in TorchDynamo (s)")),
             ("aot_autograd_s", N_("AOTAutograd (s)"), N_("Compile time in AOTAutograd (s)")),
             ("inductor_s", N_("Inductor (s)"), N_("Compile time in Inductor (s)")),
         )
     ),
-    _column("eager_device_ms", float, "time of the device alone", "ms"),
-    _column("compiled_device_ms", float, "time of the device alone", "ms"),
-    _column(
-        "eager_host_bound",
-        float,
-        "share of the latency in which the device waits for the host",
-        detail=N_("Eager, share of time waiting for the host"),
+)
+
+_WAITING = "share of the latency in which the device waits for the host"
+_EAGER_RATE, _COMPILED_RATE = N_("Throughput, eager (images/s)"), N_("Throughput, compiled (images/s)")
+_EAGER_PEAK, _COMPILED_PEAK = N_("Peak memory, eager (GB)"), N_("Peak memory, compiled (GB)")
+
+_WORK = (
+    _real("eager_device_ms", "time of the device alone", unit="ms"),
+    _real("compiled_device_ms", "time of the device alone", unit="ms"),
+    _real("eager_host_bound", _WAITING, detail=N_("Eager, share of time waiting for the host")),
+    _real("compiled_host_bound", _WAITING, detail=N_("Compiled, share of time waiting for the host")),
+    _real("flop", "operations of one call of the whole batch", N_("GFLOP per image"), "figure", "FLOP"),
+    _real("parameters", "parameters of the model"),
+    _real("intensity", "operations for each activation", N_("FLOP per activation"), "figure", "FLOP"),
+    _real("matmul_flop_s", "measured matrix multiplication peak of the device", unit="FLOP/s"),
+    _real("eager_flop_s", "operations per second", N_("Eager (TFLOP/s)"), "figure", "FLOP/s"),
+    _real("eager_matmul_share", "share of the matrix multiplication peak"),
+    _real("eager_copy_share", "share of the copy bandwidth", N_("Eager, share of the copy bandwidth"), "share"),
+    _real("compiled_flop_s", "operations per second", N_("Compiled (TFLOP/s)"), "figure", "FLOP/s", decisive=True),
+    _real("compiled_matmul_share", "share of the matrix multiplication peak", explorer=N_("Share of the peak")),
+    _real("compiled_copy_share", "share of the copy bandwidth", N_("Compiled, share of the copy bandwidth"), "share"),
+    _real(
+        "eager_images_s", "throughput", N_("Eager (images/s)"), "rate", "images/s", explorer=True, detail=_EAGER_RATE
     ),
-    _column(
-        "compiled_host_bound",
-        float,
-        "share of the latency in which the device waits for the host",
-        detail=N_("Compiled, share of time waiting for the host"),
-    ),
-    _column("flop", float, "operations of one call of the whole batch", "FLOP", N_("GFLOP per image"), "gflop"),
-    _column("parameters", float, "parameters of the model", "", N_("Parameters (millions)"), "millions"),
-    _column(
-        "intensity",
-        float,
-        "operations for each activation",
-        "FLOP",
-        N_("FLOP per activation"),
-        "figure",
-    ),
-    _column("matmul_flop_s", float, "measured matrix multiplication peak of the device", "FLOP/s"),
-    _column("eager_flop_s", float, "operations per second", "FLOP/s", N_("Eager (TFLOP/s)"), "tflop_s"),
-    _column("eager_matmul_share", float, "share of the matrix multiplication peak"),
-    _column(
-        "eager_copy_share", float, "share of the copy bandwidth", "", N_("Eager, share of the copy bandwidth"), "share"
-    ),
-    _column("compiled_flop_s", float, "operations per second", "FLOP/s", N_("Compiled (TFLOP/s)"), "tflop_s"),
-    _column(
-        "compiled_matmul_share", float, "share of the matrix multiplication peak", explorer=N_("Share of the peak")
-    ),
-    _column(
-        "compiled_copy_share",
-        float,
-        "share of the copy bandwidth",
-        "",
-        N_("Compiled, share of the copy bandwidth"),
-        "share",
-    ),
-    _column(
-        "eager_images_s",
-        float,
-        "throughput",
-        "images/s",
-        N_("Eager (images/s)"),
-        "rate",
-        explorer=HEADING,
-        detail=N_("Throughput, eager (images/s)"),
-    ),
-    _column(
+    _real(
         "compiled_images_s",
-        float,
         "throughput",
-        "images/s",
         N_("Compiled (images/s)"),
         "rate",
-        explorer=HEADING,
-        detail=N_("Throughput, compiled (images/s)"),
+        "images/s",
+        explorer=True,
+        detail=_COMPILED_RATE,
     ),
-    _column(
-        "eager_peak_memory_gb",
-        float,
-        "peak of allocated memory",
-        "GB",
-        N_("Eager (GB)"),
-        "gigabytes",
-        detail=N_("Peak memory, eager (GB)"),
-    ),
-    _column(
+    _real("eager_peak_memory_gb", "peak of allocated memory", N_("Eager (GB)"), "figure", "GB", detail=_EAGER_PEAK),
+    _real(
         "compiled_peak_memory_gb",
-        float,
         "peak of allocated memory",
-        "GB",
         N_("Compiled (GB)"),
-        "gigabytes",
+        "figure",
+        "GB",
         explorer=N_("Peak memory (GB)"),
-        detail=N_("Peak memory, compiled (GB)"),
+        detail=_COMPILED_PEAK,
     ),
-    _column(
+    _real(
         "memory_change",
-        float,
-        "compiled ÷ eager peak − 1, of reserved memory where CUDA graphs leave no other",
-        "",
+        "compiled ÷ eager peak − 1, with CUDA graphs of reserved memory",
         N_("Change in peak memory"),
         "change",
+        decisive=True,
     ),
-    _column("max_relative_error", float, "largest difference of the outputs from eager's"),
+    _real("max_relative_error", "largest difference of the outputs from eager's"),
 )
 
 _COUNTS = (
-    _column("processes", int, "records with figures"),
-    _column("attempts", int, "records"),
-    _column("eager_batch_size", int, "images in one eager call, where the source may have chosen another", "images"),
-    _column("compiled_batch_size", int, "images in one compiled call, likewise", "images"),
-    _column("eager_samples", int, "timed calls"),
-    _column("compiled_samples", int, "timed calls"),
-    _column("graphs", int, "graphs of a call", "", N_("Graphs"), "count", detail=HEADING),
-    _column("graph_breaks", int, "graph breaks of a call", "", N_("Graph breaks"), "count", detail=HEADING),
-    _column(
-        "recompiles",
-        int,
-        "recompiles with inputs of one shape",
-        "",
-        N_("Recompiles while measuring"),
-        "count",
-        detail=HEADING,
-    ),
-    _column(
-        "batch_size_recompiles",
-        int,
-        "recompiles when other batch sizes follow",
-        "",
-        N_("Recompiles for other batch sizes"),
-        "count",
-    ),
-    _column("cudagraph_skips", int, "reasons for skipped CUDA graphs", detail=N_("Skipped CUDA graphs")),
-    _column("cudagraph_replays", int, "CUDA graphs that a call replays", detail=N_("CUDA graphs per call")),
-    _column("cores", int, "cores of the CPU", "", N_("CPU cores"), detail=HEADING),
+    _whole("processes", "records with figures"),
+    _whole("attempts", "records"),
+    _whole("eager_batch_size", "images in one eager call, where the source may have chosen another", unit="images"),
+    _whole("compiled_batch_size", "images in one compiled call, likewise", unit="images"),
+    _whole("eager_samples", "timed calls"),
+    _whole("compiled_samples", "timed calls"),
+    _whole("graphs", "graphs of a call", N_("Graphs"), "number", detail=True),
+    _whole("graph_breaks", "graph breaks of a call", N_("Graph breaks"), "number", detail=True),
+    _whole("recompiles", "recompiles with one shape", N_("Recompiles while measuring"), "number", detail=True),
+    _whole("batch_size_recompiles", "recompiles for other sizes", N_("Recompiles for other batch sizes"), "number"),
+    _whole("cudagraph_skips", "reasons for skipped CUDA graphs", detail=N_("Skipped CUDA graphs")),
+    _whole("cudagraph_replays", "CUDA graphs that a call replays", detail=N_("CUDA graphs per call")),
+    _whole("cores", "cores of the CPU", N_("CPU cores"), "number", detail=True),
 )
 
 COLUMNS = {
     **COORDINATES,
-    **_registry(_TEXTS),
-    **_registry(_NUMBERS),
-    **_registry(_COUNTS),
+    **_registry(*_TEXTS, *_LATENCIES, *_COMPILING, *_WORK, *_COUNTS),
     **_registry(
-        (
-            _column("memory_gb", float, "memory of the machine", "GB", N_("Memory (GB)"), detail=HEADING),
-            _column("measured_at", datetime, "end of the run, unknown for published rows: they have source_date"),
-            _column("newest", bool, "whether no later run has the cell: the rows that pages show"),
-        )
+        _real("memory_gb", "memory of the machine", N_("Memory (GB)"), "figure", "GB", detail=True),
+        Column(datetime, "measured_at", "end of the run, unknown for published rows: they have source_date"),
+        Column(bool, "newest", "whether no later run has the cell: the rows that pages show"),
     ),
 }
 """The columns of the table of results, in the order of the downloads."""
 
 # ── Tables of pages ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-VERSION = "torch "
-"""Begins the name of a column with the latencies of one version of PyTorch. Its values are labels of rows."""
+VERSION, CHANGE, RATE, IMAGES, ON = "torch", "change on", "rate of", "images/s with", "on"
+"""Begin the names of columns of which there is one for each version, device or data type, which follows a space: the
+latencies with a version of PyTorch; the median change on a GPU; the median change in images per second of a variant or
+in a data type; images per second with a version; the throughput on a device, whose name and other facts follow, a line
+each. Those of VERSION and ON hold labels of rows."""
 
-CHANGE, RATE, IMAGES = "change on ", "rate of ", "images/s with "
-"""Begin the names of columns of medians: of the change in latency on a GPU, and of that in images per second of a
-variant or in a data type; and of the images per second with a version of PyTorch."""
-
-_SERIES: Mapping[str, tuple[str, Format]] = {
-    CHANGE: ("median change of a latency", "change"),
-    RATE: ("median change of the throughput", "rate_change"),
-    IMAGES: ("throughput", "rate"),
-}
-
-ON = "on "
-"""Begins the name of a column with the throughput on one device, whose name and other facts follow, a line each. Its
-values are labels of rows."""
+_SERIES: Mapping[str, Format] = {VERSION: "figure", CHANGE: "change", RATE: "rate_change", IMAGES: "rate", ON: "figure"}
 
 LINES = _registry(
-    (
-        _column("interval", float, "lower end of the interval of the speedup", "×", N_("Interval (95%)"), "interval"),
-        _column("sized_model", str, "slug of a model where it comes first: its anchor", "", N_("Model"), "sized_model"),
-        _column("models", int, "number of models", "", N_p("column of counts", "Models"), "count"),
-        _column("devices", int, "number of devices", "", N_p("column of counts", "Devices"), "count"),
-        _column("device_names", tuple, "labels of a row for each device", "", N_("Devices"), "device_names"),
-        _column("comparisons", int, "number of comparisons", "", N_("Comparisons"), "count"),
-        _column("median_change", float, "median of the changes", "", N_("Median change"), "change"),
-        _column(
-            "quartiles", tuple, "quartiles of the changes: half lie between", "", N_("Middle half"), "change_range"
-        ),
-        _column("best_model", int, "label of the row with the largest gain", "", N_("Largest gain"), "best_model"),
-        _column("best_device", int, "label of the row with the largest gain", "", N_("Largest gain"), "best_device"),
-        _column("bounds", tuple, "ends of a class of intensity", "FLOP", N_("FLOP per activation"), "bounds"),
-        _column("points", float, "median difference", "", N_("Median difference (percentage points)"), "figure"),
-        _column("correlation", float, "correlation of ranks", "", N_("Rank correlation"), "figure"),
-        _column("same_verdict", float, "share with one verdict", "", N_("Same verdict"), "share"),
-        _column("common", int, "models that two GPUs share", "", N_("Models in common"), "count"),
-        _column("rate_change", float, "change of the throughput", "", N_("Change in images/s"), "rate_change"),
-        _column("image_change", float, "change", "", N_("Change in time per image"), "judged_change"),
-        _column("slower", int, "number of slower comparisons", "", N_("Slower when compiled"), "count"),
-        _column("kind", str, "torch device type", "", N_("Kind"), "device_type"),
-        _column("modes", tuple, "modes of torch.compile", "", N_("Modes"), "modes"),
-        _column("batch_sizes", tuple, "batch sizes", "", N_("Batch sizes"), "number_range"),
-        _column("why", str, "causes as sentences", "", N_("Why"), "causes", detail=HEADING),
-        _column("location", str, "where in the code a graph ended", "", N_("Code location"), "verbatim"),
-        _column(
-            "version_change", dict, "change of each variant", "", N_("Change from oldest to newest"), "version_change"
-        ),
-        _column("date", int, "label of a row with the date", "", N_("Date"), "date", detail=HEADING),
-        _column("source", int, "label of a row of the source", "", N_("Source"), "source"),
-        _column("records", int, "number of records", "", N_("Records"), "count"),
-        _column("licence", str, "licence of published figures", "", N_("Licence"), "plain"),
-        _column("fault", int, "position of an anomaly", "", N_("Fault"), "anomaly_kind"),
-        _column("finding", int, "position of an anomaly", "", N_("What was found"), "anomaly"),
-        _column("property", str, "property of an environment", "", N_("Property")),
-        _column("eager_ms:default", float, "with glibc's default", "ms", N_("Eager (ms), glibc's default"), "figure"),
-        _column("eager_ms:keep", float, "with memory kept", "ms", N_("Eager (ms), memory kept"), "figure"),
-        _column(
-            "compiled_ms:default", float, "with glibc's default", "ms", N_("Compiled (ms), glibc's default"), "figure"
-        ),
-        _column("compiled_ms:keep", float, "with memory kept", "ms", N_("Compiled (ms), memory kept"), "figure"),
-        _column("speedup:default", float, "with glibc's default", "×", N_("Speedup, glibc's default"), "ratio"),
-        _column("speedup:keep", float, "with memory kept", "×", N_("Speedup, memory kept"), "ratio"),
-    )
+    _real("interval", "lower end of the interval of the speedup", N_("Interval (95%)"), "figure"),
+    _text("sized_model", "slug of a model where it comes first: its anchor", N_("Model")),
+    _whole("models", "number of models", N_p("column of counts", "Models"), "number"),
+    _whole("devices", "number of devices", N_p("column of counts", "Devices"), "number"),
+    Column(tuple, "device_names", "labels of a row for each device", N_("Devices")),
+    _whole("comparisons", "number of comparisons", N_("Comparisons"), "number"),
+    _real("median_change", "median of the changes", N_("Median change"), "change", decisive=True),
+    Column(tuple, "quartiles", "quartiles of the changes: half lie between", N_("Middle half"), "figure"),
+    _whole("best_model", "label of the row with the largest gain", N_("Largest gain"), "figure"),
+    _whole("best_device", "label of the row with the largest gain", N_("Largest gain"), "figure", decisive=True),
+    Column(tuple, "bounds", "ends of a class of intensity", N_("FLOP per activation")),
+    _real("points", "median difference", N_("Median difference (percentage points)"), "figure"),
+    _real("correlation", "correlation of ranks", N_("Rank correlation"), "figure"),
+    _real("same_verdict", "share with one verdict", N_("Same verdict"), "share"),
+    _whole("common", "models that two GPUs share", N_("Models in common"), "number"),
+    _real("rate_change", "change of the throughput", N_("Change in images/s"), "rate_change"),
+    _real("image_change", "change", N_("Change in time per image"), "change", decisive=True),
+    _whole("slower", "number of slower comparisons", N_("Slower when compiled"), "number", decisive=True),
+    _text("kind", "torch device type", N_("Kind")),
+    Column(tuple, "modes", "modes of torch.compile", N_("Modes")),
+    Column(tuple, "batch_sizes", "batch sizes", N_("Batch sizes"), "figure"),
+    _text("why", "causes as sentences", N_("Why"), "prose", detail=True),
+    _text("location", "where in the code a graph ended", N_("Code location"), "prose"),
+    Column(
+        dict,
+        "version_change",
+        "change of each variant",
+        N_("Change from oldest to newest"),
+        "rate_change",
+        decisive=True,
+    ),
+    _whole("date", "label of a row with the date", N_("Date"), detail=True),
+    _whole("source", "label of a row of the source", N_("Source")),
+    _whole("records", "number of records", N_("Records"), "number"),
+    _text("licence", "licence of published figures", N_("Licence")),
+    _whole("fault", "position of a finding", N_("Fault")),
+    _whole("finding", "position of a finding", N_("What was found"), "prose"),
+    _text("property", "property of an environment", N_("Property")),
+    _real("eager_ms:default", "with glibc's default", N_("Eager (ms), glibc's default"), "figure", "ms"),
+    _real("eager_ms:keep", "with memory kept", N_("Eager (ms), memory kept"), "figure", "ms"),
+    _real("compiled_ms:default", "with glibc's default", N_("Compiled (ms), glibc's default"), "figure", "ms"),
+    _real("compiled_ms:keep", "with memory kept", N_("Compiled (ms), memory kept"), "figure", "ms"),
+    _real("speedup:default", "with glibc's default", N_("Speedup, glibc's default"), "ratio", "×", decisive=True),
+    _real("speedup:keep", "with memory kept", N_("Speedup, memory kept"), "ratio", "×", decisive=True),
 )
 """The columns that only tables of pages have (`generator.figures.tables`)."""
 
 
 def column(name: str) -> Column:
     """Return a column of the table of results or of the tables of pages."""
-    if name.startswith(VERSION):
-        return Column(name, int, "labels of the rows of one version of PyTorch", "ms", format="version")
-    if series := next((each for each in _SERIES if name.startswith(each)), None):
-        description, shown = _SERIES[series]
-        return Column(name, float, description, format=shown)
-    if name.startswith(ON):
-        return Column(name, int, "labels of the rows of one device", format="throughput")
-    return COLUMNS.get(name) or LINES[name]
+    if found := COLUMNS.get(name) or LINES.get(name):
+        return found
+    kind, _ = series(name)
+    return Column(float, name, kind, format=_SERIES[kind])
+
+
+def series(name: str) -> tuple[str, str]:
+    """Return the beginning of the name of a column of a series, and the version, device or data type that it is for.
+
+    Both are "" for any other column.
+    """
+    kind = next((each for each in _SERIES if name.startswith(f"{each} ")), "")
+    return kind, name.removeprefix(kind).strip() if kind else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any, overload
+from typing import Any
 
 import pandas as pd
 from packaging.version import InvalidVersion, Version
@@ -23,10 +23,6 @@ Rows = Sequence[Row]
 
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 """Modes of torch.compile, from the least to the most that they try. Pages name them before anything is measured."""
-
-
-MANY = 1_000
-"""Rows from which pandas finds equal values sooner than Python does."""
 
 
 def where(cells: pd.DataFrame, chosen: pd.Series) -> pd.DataFrame:
@@ -47,6 +43,16 @@ def is_comparison(cells: pd.DataFrame) -> pd.Series:
     return cells["change"].notna() & cells["status"].isin(COMPARABLE)
 
 
+def trusted(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the comparisons that nothing doubts: those that may be averaged and lead a ranking."""
+    return where(cells, is_trusted(cells))
+
+
+def is_trusted(cells: pd.DataFrame) -> pd.Series:
+    """Return for each row whether it is a comparison that nothing doubts."""
+    return is_comparison(cells) & (cells["verdict"] != "doubtful")
+
+
 def is_compared(row: Row) -> bool:
     """Return the same for one row of plain values."""
     return row["change"] is not None and row["status"] in COMPARABLE
@@ -54,12 +60,7 @@ def is_compared(row: Row) -> bool:
 
 def grouped(cells: pd.DataFrame, *columns: str) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
     """Yield the values of `columns` with the rows that share them, in the order in which the values first occur."""
-    yield from grouping(cells, *columns)
-
-
-def grouping(cells: pd.DataFrame, *columns: str) -> Any:
-    """Return pandas' groups of the rows that agree in `columns`, in the order in which they first occur."""
-    return cells.groupby(list(columns), sort=False, dropna=False)
+    yield from cells.groupby(list(columns), sort=False, dropna=False)
 
 
 def numbered(cells: pd.DataFrame, columns: Iterable[str]) -> pd.Series:
@@ -67,16 +68,9 @@ def numbered(cells: pd.DataFrame, columns: Iterable[str]) -> pd.Series:
 
     Does what `groupby(…).ngroup()` does, in a tenth of its time for a few rows and many columns.
     """
-    if len(cells) >= MANY:
-        return pd.Series(grouping(cells, *columns).ngroup(), dtype=int)
     numbers: dict[tuple[Any, ...], int] = {}
     keys = zip(*(plain(cells[name]) for name in columns), strict=True)
     return pd.Series([numbers.setdefault(key, len(numbers)) for key in keys], cells.index, dtype=int)
-
-
-def labels_by(values: pd.Series) -> dict[Any, list[int]]:
-    """Return the labels of the rows by their value, in the order in which the values first occur."""
-    return by_value(values.index.tolist(), values.tolist())
 
 
 def by_value(labels: Iterable[int], values: Iterable[Any]) -> dict[Any, list[int]]:
@@ -89,70 +83,40 @@ def by_value(labels: Iterable[int], values: Iterable[Any]) -> dict[Any, list[int
 
 def records(cells: pd.DataFrame) -> list[Row]:
     """Return the rows as dictionaries of plain Python values, with the label under ``row`` and None for unknown."""
-    return list(Records(cells))
+    names = ("row", *cells.columns)
+    columns = (cells.index.tolist(), *(plain(column) for _, column in cells.items()))
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 class Records(Sequence[Row]):
     """The rows as `records` returns them, by position. A row is made when it is first asked for: a page shows few."""
 
     def __init__(self, cells: pd.DataFrame) -> None:
-        self._names = ("row", *cells.columns.tolist())
-        self._columns = [cells.index.tolist(), *_plain_columns(cells)]
+        self._columns = {"row": cells.index.tolist(), **{str(name): plain(values) for name, values in cells.items()}}
         self._known: dict[int, Row] = {}
 
     def column(self, name: str) -> list[Any]:
         """Return the values of a column, by position."""
-        return self._columns[self._names.index(name)]
+        return self._columns[name]
 
     def __len__(self) -> int:
-        return len(self._columns[0])
+        return len(self._columns["row"])
 
-    def __iter__(self) -> Iterator[Row]:
-        return (dict(zip(self._names, values, strict=True)) for values in zip(*self._columns, strict=True))
-
-    @overload
-    def __getitem__(self, position: int) -> Row: ...
-    @overload
-    def __getitem__(self, position: slice) -> Sequence[Row]: ...
-    def __getitem__(self, position: int | slice) -> Row | Sequence[Row]:
-        """Return the row at a position."""
+    def __getitem__(self, position: Any) -> Any:
+        """Return the row at a position, or the rows of a slice."""
         if isinstance(position, slice):
-            return list(self)[position]
+            return [self[at] for at in range(len(self))[position]]
         if position not in self._known:
-            values = (column[position] for column in self._columns)
-            self._known[position] = dict(zip(self._names, values, strict=True))
+            self._known[position] = {name: values[position] for name, values in self._columns.items()}
         return self._known[position]
-
-
-def _plain_columns(cells: pd.DataFrame) -> list[list[Any]]:
-    """Return what `plain` does for each column. Few rows are converted at once: a table has more than 100 columns."""
-    if len(cells) >= MANY:
-        return [plain(column) for _, column in cells.items()]
-    is_date = [isinstance(dtype, pd.DatetimeTZDtype) for dtype in cells.dtypes]
-    values = zip(cells.to_numpy(object).T.tolist(), is_date, strict=True)
-    return [_dates(column) if dated else _known(column) for column, dated in values]
 
 
 def plain(values: pd.Series) -> list[Any]:
     """Return the values of a column as plain Python values, with None for unknown."""
     if isinstance(values.dtype, pd.DatetimeTZDtype):
-        return _dates(values)
+        return [None if value is pd.NaT else value.to_pydatetime() for value in values]
     # `notna` takes a tenth of a millisecond: too long for the few rows of most tables.
-    return _many_plain(values) if len(values) >= MANY else _known(values.tolist())
-
-
-def _dates(values: Iterable[Any]) -> list[Any]:
-    return [None if value is pd.NaT else value.to_pydatetime() for value in values]
-
-
-def _known(values: Iterable[Any]) -> list[Any]:
-    return [None if value is pd.NA or value != value else value for value in values]  # noqa: PLR0124  # NaN
-
-
-def _many_plain(values: pd.Series) -> list[Any]:
-    found = values.to_numpy(object, copy=True)
-    found[values.isna().to_numpy()] = None
-    return found.tolist()
+    return [None if value is pd.NA or value != value else value for value in values.tolist()]  # noqa: PLR0124  # NaN
 
 
 FEW = 8
@@ -206,7 +170,8 @@ class Groups:
 
     def labels(self, rows: pd.DataFrame) -> list[int | None]:
         """Return the label of the first of some rows in each group, None where no row is of the group."""
-        first = {number: labels[0] for number, labels in labels_by(self.number[rows.index]).items()}
+        firsts = self.number[rows.index].drop_duplicates()
+        first = dict(zip(firsts.tolist(), firsts.index.tolist(), strict=True))
         return [first.get(number) for number in range(len(self.first))]
 
 

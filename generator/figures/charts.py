@@ -298,7 +298,7 @@ _SOURCE = ["device", "origin", "workload"]
 def _told_apart(row: Row, groups: Iterable[Sequence[Row]], words: Words) -> str:
     """Return what tells a line from the others of its device: who measured, or what was asked."""
     others = [first for first, *_ in groups if first["device"] == row["device"]]
-    facts = {"origin": words.origin(row["origin"]), "workload": words.workload(row["workload"])}
+    facts = {"origin": words.named("origin", row["origin"]), "workload": words.named("workload", row["workload"])}
     return words.facts(text for name, text in facts.items() if len({other[name] for other in others}) > 1)
 
 

@@ -20,7 +20,8 @@ from bench.statistics.verdicts import Verdict
 from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.selection import MODES, Row, is_compared, mode_order, records, version_order
-from generator.figures.markup import Line, Link, Table, TableCell, render
+from generator.figures.cells import Link, TableCell
+from generator.figures.markup import Line, Table, render
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
 
@@ -196,7 +197,7 @@ class MatrixTables:
         own = self.results.own_devices
         facts = [
             *(self.words.fact("torch", row) for row in rows),
-            *(self.words.machine(row, own) or self.words.origin(row["origin"]) for row in rows),
+            *(self.words.machine(row, own) or self.words.named("origin", row["origin"]) for row in rows),
         ]
         facts += [self.words.fact("dtype", row) for row in rows if row["dtype"] != "float32"]
         facts += [
@@ -238,7 +239,7 @@ class MatrixTables:
         gettext = words.language.gettext
         outcome = words.status_in_words(row["status"]) or gettext("unknown")
         if is_compared(row):
-            outcome = words.noted(self._figure(row), words.verdict(row["verdict"]))
+            outcome = words.noted(self._figure(row), words.named("verdict", row["verdict"]))
         message = gettext("%(model)s on %(device)s: %(outcome)s")
         return words.say(message, model=row["model_label"], device=words.device(row), outcome=outcome)
 

@@ -2,9 +2,10 @@
 
 Each function takes a DataFrame of cells and returns one with the lines of a table. The index of a line is the label of
 the row that it describes, or of the first of them; its columns are those that a reader sees, in their order, under the
-names of `generator.data.registry`. A column such as ``best_model`` holds the label of another row.
+names of `generator.data.registry`. A column such as ``best_model`` holds the label of another row. The rows that a
+table is about are those of the function beside it: `modes` takes `mode_rows`.
 
-The conclusion follows the name of a line, so that a phone shows both: the `decisive` columns of the registry. Whatever
+The conclusion follows the name of a line, so that a phone shows both: the decisive columns of the registry. Whatever
 else distinguishes the lines comes next, then the figures behind the conclusion, and sources and counts at the end.
 """
 
@@ -20,11 +21,13 @@ from generator.data.lint import Anomaly
 from generator.data.registry import COORDINATES, ON, VERSION, column
 from generator.data.selection import (
     Groups,
+    by_value,
     comparisons,
     is_comparison,
-    labels_by,
+    is_trusted,
     mode_order,
     numbered,
+    trusted,
     version_order,
     where,
 )
@@ -63,9 +66,15 @@ def slower_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def compile_cost(cells: pd.DataFrame) -> pd.DataFrame:
-    """What compiling costs and when it pays off: measured rows only."""
+    """What compiling costs and when it pays off."""
     costs = ("compile_cold_s", "compile_warm_s", "graphs", "graph_breaks", "dynamo_s", "aot_autograd_s", "inductor_s")
-    return shown(compile_rows(cells), ["break_even_calls"], *costs)
+    return shown(cells, ["break_even_calls"], *costs)
+
+
+def break_even(cells: pd.DataFrame) -> pd.DataFrame:
+    """When compiling pays off, with an empty and with a filled cache."""
+    calls = ["break_even_calls", "break_even_warm_calls"]
+    return shown(cells, calls, "compile_cold_s", "compile_warm_s", "eager_ms", "compiled_ms")
 
 
 def compile_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -73,16 +82,9 @@ def compile_rows(cells: pd.DataFrame) -> pd.DataFrame:
     return where(cells, cells["compile_cold_s"].notna())
 
 
-def break_even(cells: pd.DataFrame) -> pd.DataFrame:
-    """When compiling pays off, with an empty and with a filled cache."""
-    calls = ["break_even_calls", "break_even_warm_calls"]
-    return shown(compile_rows(cells), calls, "compile_cold_s", "compile_warm_s", "eager_ms", "compiled_ms")
-
-
 def modes(cells: pd.DataFrame) -> pd.DataFrame:
     """The modes of the same cells, below each other: the latency, and what it costs to get there."""
-    costs = ("break_even_calls", "compiled_ms", "compile_cold_s", "compile_warm_s")
-    return shown(mode_rows(cells), ["change"], *costs)
+    return shown(cells, ["change"], "break_even_calls", "compiled_ms", "compile_cold_s", "compile_warm_s")
 
 
 def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -96,7 +98,7 @@ def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 def memory(cells: pd.DataFrame) -> pd.DataFrame:
     """Peak memory of both variants."""
-    return shown(memory_rows(cells), ["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory_gb")
+    return shown(cells, ["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory_gb")
 
 
 def memory_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -106,8 +108,7 @@ def memory_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 def efficiency(cells: pd.DataFrame) -> pd.DataFrame:
     """Share of the device's peak that each variant reaches."""
-    rest = "eager_copy_share", "compiled_copy_share", "flop"
-    return shown(efficiency_rows(cells), ["compiled_flop_s"], "eager_flop_s", *rest)
+    return shown(cells, ["compiled_flop_s"], "eager_flop_s", "eager_copy_share", "compiled_copy_share", "flop")
 
 
 def efficiency_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -117,179 +118,12 @@ def efficiency_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 def causes(cells: pd.DataFrame) -> pd.DataFrame:
     """The verdict on each cell, with its causes."""
-    known = cause_rows(cells)
-    return shown(known, ["change", "verdict"]).assign(why=known["causes"])
+    return shown(cells, ["change", "verdict"]).assign(why=cells["causes"])
 
 
 def cause_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the comparisons that have a cause, or whose measurement could have shown one."""
     return where(cells, is_comparison(cells) & ((cells["causes"] != "") | cells["eager_flop_s"].notna()))
-
-
-def shown(cells: pd.DataFrame, decisive: Iterable[str], *columns: str) -> pd.DataFrame:
-    """A line per row: its name, the conclusion, the other coordinates that tell the rows apart, and `columns`; the
-    source comes last."""
-    name, *others = _coordinates(cells)
-    names = dict.fromkeys((name, *decisive, *others, *columns))
-    return cells[sorted(names, key=lambda each: each == "origin" != name)]
-
-
-def _coordinates(cells: pd.DataFrame) -> list[str]:
-    """Return the columns that tell the rows apart, the one that names them first."""
-    columns = differing({name: cells[name].tolist() for name in (*PRIMARY, *SECONDARY)})
-    return sorted(columns, key=_IN_ORDER.index) or ["model"]
-
-
-_IN_ORDER = ("model", "device", "compile_mode", "batch_size", "torch", *SECONDARY, "origin")
-"""Coordinates from the one that names a row to the one that readers need least."""
-
-
-# ── Graphs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per place at which Dynamo ended a graph, with the modes in which it did."""
-    parts = {"reason": lambda element: str(element["reason"]), "location": lambda element: str(element["location"])}
-    return _graph_lines(break_rows(cells), "graph_break_reasons", parts)
-
-
-def break_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with graph breaks."""
-    return where(cells, cells["graph_break_reasons"] != "")
-
-
-def skips(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per reason for which CUDA graphs were skipped, with the modes in which they were."""
-    return _graph_lines(skip_rows(cells), "cudagraph_skip_reasons", {"reason": str})
-
-
-def skip_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in which CUDA graphs were skipped."""
-    return where(cells, cells["cudagraph_skip_reasons"] != "")
-
-
-def recompiles(cells: pd.DataFrame) -> pd.DataFrame:
-    """How often Dynamo traced again: with the inputs of the measurement, and when other batch sizes follow.
-
-    One line per model, device, choice of dynamic shapes and outcome, with the modes that came out so.
-    """
-    counts = ("recompiles", "batch_size_recompiles")
-    known = recompile_rows(cells)[["model", "device", "compile_mode", "dynamic", *counts]]
-    groups = Groups(known.sort_values(["model", "device"], kind="stable"), "model", "device", "dynamic", *counts)
-    columns = {name: groups.first[name] for name in ("model", *counts, "dynamic", "device")}
-    return _lines(groups, **columns, modes=groups.values("compile_mode"))
-
-
-def recompile_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in which Dynamo traced again, or was made to by other batch sizes."""
-    return where(cells, (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
-
-
-def _graph_lines(cells: pd.DataFrame, reasons: str, parts: dict[str, Callable[[Any], str]]) -> pd.DataFrame:
-    """One line per model, device and distinct element of a column of JSON lists."""
-    known = cells[["model", "device", "compile_mode", reasons]].sort_values(["model", "device"], kind="stable")
-    elements = known[reasons].map(json.loads).explode()
-    found = known.loc[elements.index].assign(**{name: elements.map(part) for name, part in parts.items()})
-    groups = Groups(found, "model", "device", *parts)
-    columns = {name: groups.first[name] for name in ("model", *parts, "device")}
-    return _lines(groups, **columns, modes=groups.values("compile_mode"))
-
-
-# ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-ACROSS_VERSIONS = ("device", "model", "compile_mode", "batch_size", "dtype")
-"""What the versions of a cell have in common."""
-
-
-def versions(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per cell that several versions of torch have in common, with a column for each version.
-
-    The columns ``torch 2.0.1`` hold the labels of the rows; `version_change`, by variant, compares the newest with the
-    oldest.
-    """
-    known = version_rows(cells)
-    number = numbered(known, ACROSS_VERSIONS)
-    newest = known[~number.duplicated(keep="last")]
-    by_version = _labels_of(known["torch"], number)
-    by_variant = {variant: version_changes(known, variant).tolist() for variant in ("eager", "compiled")}
-    changes = (zip(by_variant, each, strict=True) for each in zip(*by_variant.values(), strict=True))
-    # Versions and origins stand side by side, so they don't tell the lines apart.
-    lines = newest.assign(version_change=pd.Series(list(map(dict, changes)), newest.index), torch="", origin="")
-    return shown(lines, ["version_change"]).assign(
-        **{
-            f"{VERSION}{name}": pd.array([by_version[name].get(cell) for cell in range(len(newest))], dtype="Int64")
-            for name in sorted(by_version, key=version_order)
-        }
-    )
-
-
-def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the cells that several versions of torch have in common, cell by cell, the oldest first.
-
-    A measured row comes before a published one of the same version. Only latency counts: throughput, of a batch that
-    each version chose anew, is compared in `generator.gains`.
-    """
-    cells = where(cells, cells["workload"] == "latency")
-    keys = cells[[*ACROSS_VERSIONS, "torch", "origin", "weights", "change", "status"]]
-    keys = keys.assign(is_fixed=cells["dynamic"] != "auto")
-    keys = keys.sort_values(["model", "origin", "is_fixed", "weights"], kind="stable")
-    keys = keys.assign(cell=numbered(keys, ACROSS_VERSIONS))
-    keys = comparisons(keys).drop_duplicates(["cell", "torch"])
-    keys = keys[keys["cell"].duplicated(keep=False)]
-    order = zip(keys["cell"].tolist(), map(version_order, keys["torch"]), keys.index.tolist(), strict=True)
-    return cells.loc[[label for *_, label in sorted(order, key=lambda each: each[:2])]]
-
-
-def version_changes(known: pd.DataFrame, variant: str) -> pd.Series:
-    """Return the change of a variant's latency from the oldest to the newest version of each cell of `version_rows`."""
-    latencies = known[f"{variant}_ms"].groupby(numbered(known, ACROSS_VERSIONS))
-    return latencies.last() / latencies.first() - 1
-
-
-# ── Throughput ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-_COLUMN = ("device", "torch", "compile_mode", "dtype")
-"""What the rows of a column of `throughput` have in common."""
-
-
-def throughput(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per model and size of its images, with a column of labels of rows for each device and version of
-    PyTorch, the newest version first."""
-    known = throughput_rows(cells[[*_COLUMN, "device_name", "model", "input_size", "workload", "eager_images_s"]])
-    number = numbered(known, ("model", "input_size"))
-    rows = zip(
-        known.index.tolist(),
-        number.tolist(),
-        *(known[name].tolist() for name in (*_COLUMN, "device_name")),
-        strict=True,
-    )
-    runs: dict[tuple[str, ...], dict[int, int]] = {}
-    names: dict[str, str] = {}
-    for label, line, *key, name in sorted(rows):  # devices in the order of the results
-        runs.setdefault(tuple(key), {})[line] = label
-        names.setdefault(key[0], name)
-    seldom = [at for at in (2, 3) if not is_same(key[at] for key in runs)]  # mode and data type
-    first = known["model"][~number.duplicated()]
-    columns = {
-        "\n".join((f"{ON}{names[key[0]]}", f"PyTorch {key[1]}", *(key[at] for at in seldom))): pd.array(
-            [by_line.get(line) for line in range(len(first))], dtype="Int64"
-        )
-        for key, by_line in sorted(runs.items(), key=lambda run: version_order(run[0][1]), reverse=True)
-    }
-    place = first.where(~first.duplicated(), "")
-    return pd.DataFrame({"sized_model": place, **columns}, first.index)
-
-
-def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows about throughput, by model and size, of the runs that have eager figures at all."""
-    rows = where(cells, cells["workload"] == "throughput")
-    number = numbered(rows, _COLUMN)
-    rows = where(rows, number.isin(number[rows["eager_images_s"].notna()]))
-    keys = zip(*(rows[name].tolist() for name in ("model", "input_size")), rows.index.tolist(), strict=True)
-    return rows.loc[[label for *_, label in sorted(keys, key=lambda key: (key[0], len(key[1]), key[1]))]]
-
-
-# ── Freed memory ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def malloc(default: pd.DataFrame, keep: pd.DataFrame) -> pd.DataFrame:
@@ -314,6 +148,155 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return _pairs(cells, by_malloc.get("default", {}), by_malloc.get("keep", {}))
 
 
+def shown(cells: pd.DataFrame, decisive: Iterable[str], *columns: str) -> pd.DataFrame:
+    """A line per row: its name, the conclusion, the other coordinates that tell the rows apart, and `columns`; the
+    source comes last."""
+    apart = differing({name: cells[name].tolist() for name in (*PRIMARY, *SECONDARY)})
+    name, *others = sorted(apart, key=_IN_ORDER.index) or ["model"]
+    names = dict.fromkeys((name, *decisive, *others, *columns))
+    return cells[sorted(names, key=lambda each: each == "origin" != name)]
+
+
+_IN_ORDER = ("model", "device", "compile_mode", "batch_size", "torch", *SECONDARY, "origin")
+"""Coordinates from the one that names a row to the one that readers need least."""
+
+
+# ── Graphs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per place at which Dynamo ended a graph, with the modes in which it did."""
+    parts = {"reason": lambda element: str(element["reason"]), "location": lambda element: str(element["location"])}
+    return _graph_lines(cells, "graph_break_reasons", parts)
+
+
+def break_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with graph breaks."""
+    return where(cells, cells["graph_break_reasons"] != "")
+
+
+def skips(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per reason for which CUDA graphs were skipped, with the modes in which they were."""
+    return _graph_lines(cells, "cudagraph_skip_reasons", {"reason": str})
+
+
+def skip_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in which CUDA graphs were skipped."""
+    return where(cells, cells["cudagraph_skip_reasons"] != "")
+
+
+def _graph_lines(cells: pd.DataFrame, reasons: str, parts: dict[str, Callable[[Any], str]]) -> pd.DataFrame:
+    """One line per model, device and distinct element of a column of JSON lists."""
+    known = cells[["model", "device", "compile_mode", reasons]].sort_values(["model", "device"], kind="stable")
+    elements = known[reasons].map(json.loads).explode()
+    found = known.loc[elements.index].assign(**{name: elements.map(part) for name, part in parts.items()})
+    return _by_mode(Groups(found, "model", "device", *parts), *parts)
+
+
+def recompiles(cells: pd.DataFrame) -> pd.DataFrame:
+    """How often Dynamo traced again, with the modes that came out so: with the inputs of the measurement, and when
+    other batch sizes follow."""
+    counts = ("recompiles", "batch_size_recompiles", "dynamic")
+    ordered = cells[["model", "device", "compile_mode", *counts]].sort_values(["model", "device"], kind="stable")
+    return _by_mode(Groups(ordered, "model", "device", *counts), *counts)
+
+
+def recompile_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in which Dynamo traced again, or was made to by other batch sizes."""
+    return where(cells, (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
+
+
+def _by_mode(groups: Groups, *columns: str) -> pd.DataFrame:
+    """One line per group: its model, these columns, its device, and its modes."""
+    first = {name: groups.first[name] for name in ("model", *columns, "device")}
+    return _lines(groups, **first, modes=groups.values("compile_mode"))
+
+
+# ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+ACROSS_VERSIONS = ("device", "model", "compile_mode", "batch_size", "dtype")
+"""What the versions of a cell have in common."""
+
+
+def versions(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per cell that several versions of torch have in common, with a column for each version.
+
+    The columns ``torch 2.0.1`` hold the labels of the rows; `version_change`, by variant, compares the newest with the
+    oldest.
+    """
+    number = numbered(cells, ACROSS_VERSIONS)
+    newest = cells[~number.duplicated(keep="last")]
+    by_variant = {variant: version_changes(cells, variant).tolist() for variant in ("eager", "compiled")}
+    changes = [dict(zip(by_variant, each, strict=True)) for each in zip(*by_variant.values(), strict=True)]
+    # Versions and origins stand side by side, so they don't tell the lines apart.
+    lines = newest.assign(version_change=pd.Series(changes, newest.index), torch="", origin="")
+    return shown(lines, ["version_change"]).assign(**_side_by_side(VERSION, cells["torch"], number, version_order))
+
+
+def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the cells that several versions of torch have in common, cell by cell, the oldest first.
+
+    A measured row comes before a published one of the same version. Only latency counts: throughput, of a batch that
+    each version chose anew, is compared in `generator.gains`.
+    """
+    cells = where(cells, cells["workload"] == "latency")
+    keys = cells[[*ACROSS_VERSIONS, "torch", "origin", "weights", "change", "status"]]
+    keys = keys.assign(is_fixed=cells["dynamic"] != "auto", cell=numbered(keys, ACROSS_VERSIONS))
+    keys = keys.sort_values(["model", "origin", "is_fixed", "weights"], kind="stable")
+    keys = comparisons(keys).drop_duplicates(["cell", "torch"])
+    keys = keys[keys["cell"].duplicated(keep=False)]
+    cell = numbered(keys, ["cell"])
+    order = zip(cell.tolist(), map(version_order, keys["torch"]), keys.index.tolist(), strict=True)
+    return cells.loc[[label for *_, label in sorted(order, key=lambda each: each[:2])]]
+
+
+def version_changes(known: pd.DataFrame, variant: str) -> pd.Series:
+    """Return the change of a variant's latency from the oldest to the newest version of each cell of `version_rows`."""
+    latencies = known[f"{variant}_ms"].groupby(numbered(known, ACROSS_VERSIONS))
+    return latencies.last() / latencies.first() - 1
+
+
+# ── Throughput ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_COLUMN = ("device", "torch", "compile_mode", "dtype")
+"""What the rows of a column of `throughput` have in common."""
+
+
+def throughput(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per model and size of its images, with a column of labels of rows for each device and version of
+    PyTorch, the newest version first."""
+    keys = cells[[*_COLUMN, "device_name"]].sort_index()  # devices in the order of the results
+    several = [name for name in ("compile_mode", "dtype") if not is_same(keys[name])]
+    facts = zip(keys["device_name"], "PyTorch " + keys["torch"], *(keys[name] for name in several), strict=True)
+    names = pd.Series(["\n".join(each) for each in facts], keys.index)
+    newest_first = sorted(zip(keys["torch"], names, strict=True), key=lambda each: version_order(each[0]), reverse=True)
+    number = numbered(cells, ("model", "input_size"))
+    columns = _side_by_side(ON, names, number, [name for _, name in newest_first].index)
+    first = cells["model"][~number.duplicated()]
+    return pd.DataFrame({"sized_model": first.where(~first.duplicated(), ""), **columns}, first.index)
+
+
+def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows about throughput, by model and size, of the runs that have eager figures at all."""
+    rows = where(cells, cells["workload"] == "throughput")
+    number = numbered(rows, _COLUMN)
+    rows = where(rows, number.isin(number[rows["eager_images_s"].notna()]))
+    keys = zip(rows["model"], rows["input_size"], rows.index.tolist(), strict=True)
+    return rows.loc[[label for *_, label in sorted(keys, key=lambda key: (key[0], len(key[1]), key[1]))]]
+
+
+def _side_by_side(
+    series: str, names: pd.Series, number: pd.Series, order: Callable[[str], Any]
+) -> dict[str, pd.api.extensions.ExtensionArray]:
+    """Return a column of labels of rows for each name, in this order: by the number of the line of each row."""
+    labels = _labels_of(names, number)
+    lines = range(number.nunique())
+    return {
+        f"{series} {name}": pd.array([labels[name].get(line) for line in lines], dtype="Int64")
+        for name in sorted(labels, key=order)
+    }
+
+
 # ── One line per group ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -323,7 +306,9 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
     Of a throughput, which has hundreds of models on a device, only the newest version of PyTorch counts.
     """
     if (cells["workload"] == "throughput").all():
-        cells = newest_version(where(cells, cells["eager_images_s"].notna()))
+        cells = where(cells, cells["eager_images_s"].notna())
+        newest = is_newest(cells["device"].tolist(), cells["torch"].tolist())
+        cells = where(cells, pd.Series(newest, cells.index, dtype=bool))
     groups, compared = Groups(cells, "device", "profile", "origin", "dtype"), is_trusted(cells)
     changes = cells["change"].where(compared)
     return _lines(
@@ -339,12 +324,6 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
         torch=groups.values("torch"),
         source=groups.first.index,
     )
-
-
-def newest_version(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the newest version of PyTorch on each device."""
-    newest = is_newest(cells["device"].tolist(), cells["torch"].tolist())
-    return where(cells, pd.Series(newest, cells.index, dtype=bool))
 
 
 def is_newest(devices: Iterable[str], versions: Iterable[str]) -> list[bool]:
@@ -419,7 +398,8 @@ def runs(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per run, the newest first: where its rows come from."""
     newest_first = _newest_first(cells)
     groups = Groups(newest_first, "run")
-    devices_of = labels_by(newest_first.drop_duplicates(["run", "device"])["run"])
+    once = newest_first.drop_duplicates(["run", "device"])["run"]
+    devices_of = by_value(once.index.tolist(), once.tolist())
     return _lines(
         groups,
         run=groups.first["run"],
@@ -440,7 +420,27 @@ def problems(groups: Collection[Sequence[Anomaly]]) -> pd.DataFrame:
     return pd.DataFrame({"fault": positions, "finding": positions}, index=[first.rows[0] for first, *_ in groups])
 
 
-# ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _lines(groups: Groups, **columns: Any) -> pd.DataFrame:
+    """A line per group, with values for each."""
+    labels = groups.first.index
+    found = {}
+    for name, values in columns.items():
+        is_listed = any(isinstance(value, tuple) for value in values)
+        found[name] = pd.Series(list(values), labels, dtype="object" if is_listed else column(name).dtype)
+    return pd.DataFrame(found, index=labels)
+
+
+def _newest_first(cells: pd.DataFrame) -> pd.DataFrame:
+    return cells.sort_values("measured_at", ascending=False, kind="stable")
+
+
+def _best_first(cells: pd.DataFrame) -> pd.DataFrame:
+    """The trusted comparisons that gain, the largest gain first."""
+    gains = cells.loc[is_trusted(cells) & (cells["verdict"] == "faster"), ["change"]]
+    return gains.sort_values("change", kind="stable")
+
+
+# ── For sentences ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def batch_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -453,33 +453,17 @@ def batch_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     for origin in ("measured", "published"):
         rows = compared.loc[compared["origin"] == origin, [*COORDINATES]]
         by_size = _labels_of(rows["batch_size"], numbered(rows, alike))
-        small, large = _pairs(cells, by_size[min(by_size)], by_size[max(by_size)]) if len(by_size) > 1 else _NONE
-        if len(small):
-            return small, large
-    return _NONE
-
-
-_NONE = pd.DataFrame(), pd.DataFrame()
-
-
-def _labels_of(values: pd.Series, number: pd.Series) -> dict[Any, dict[int, int]]:
-    """Return the label of the last row with a value in each group, by value and number of the group."""
-    labels: dict[Any, dict[int, int]] = {}
-    for value, group, label in zip(values.tolist(), number.tolist(), values.index.tolist(), strict=True):
-        labels.setdefault(value, {})[group] = label
-    return labels
-
-
-def _pairs(cells: pd.DataFrame, first: dict[int, int], second: dict[int, int]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of the groups that have a label in both, side by side, in the order of the second."""
-    pairs = sorted((second[group], first[group]) for group in first.keys() & second.keys())
-    return cells.loc[[label for _, label in pairs]], cells.loc[[label for label, _ in pairs]]
+        if len(by_size) > 1:
+            small, large = _pairs(cells, by_size[min(by_size)], by_size[max(by_size)])
+            if len(small):
+                return small, large
+    return cells.iloc[:0], cells.iloc[:0]
 
 
 def best_row(cells: pd.DataFrame) -> int | None:
     """Return the label of the trusted comparison with the largest gain, None where nothing gains clearly."""
-    changes = trusted(cells).loc[lambda known: known["verdict"] == "faster", "change"]
-    return None if changes.empty else int(changes.index[int(changes.argmin())])
+    best = _best_first(cells).index.tolist()
+    return best[0] if best else None
 
 
 def worst_row(cells: pd.DataFrame) -> int | None:
@@ -489,32 +473,15 @@ def worst_row(cells: pd.DataFrame) -> int | None:
     return None if changes.empty else int(changes.index[int(changes.argmax())])
 
 
-def trusted(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the comparisons that nothing doubts: those that may be averaged and lead a ranking."""
-    return where(cells, is_trusted(cells))
+def _labels_of(values: pd.Series, number: pd.Series) -> dict[Any, dict[int, int]]:
+    """Return the label of the last row with a value in each group, by value and number of the group."""
+    labels: dict[Any, dict[int, int]] = {}
+    for label, value in zip(values.index.tolist(), values.tolist(), strict=True):
+        labels.setdefault(value, {})[number[label]] = label
+    return labels
 
 
-def is_trusted(cells: pd.DataFrame) -> pd.Series:
-    """Return for each row whether it is a comparison that nothing doubts."""
-    return is_comparison(cells) & (cells["verdict"] != "doubtful")
-
-
-def _best_first(cells: pd.DataFrame) -> pd.DataFrame:
-    """The trusted comparisons that gain, the largest gain first."""
-    gains = cells.loc[is_trusted(cells) & (cells["verdict"] == "faster"), ["change"]]
-    return gains.sort_values("change", kind="stable")
-
-
-def _lines(groups: Groups, **columns: Any) -> pd.DataFrame:
-    """A line per group, with values for each."""
-    labels = groups.first.index
-    return pd.DataFrame({name: _values(name, values, labels) for name, values in columns.items()}, index=labels)
-
-
-def _values(name: str, values: Any, labels: pd.Index) -> pd.Series:
-    is_listed = any(isinstance(value, tuple) for value in values)
-    return pd.Series(list(values), labels, dtype="object" if is_listed else column(name).dtype)
-
-
-def _newest_first(cells: pd.DataFrame) -> pd.DataFrame:
-    return cells.sort_values("measured_at", ascending=False, kind="stable")
+def _pairs(cells: pd.DataFrame, first: dict[int, int], second: dict[int, int]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of the groups that have a label in both, side by side, in the order of the second."""
+    pairs = sorted((second[group], first[group]) for group in first.keys() & second.keys())
+    return cells.loc[[label for _, label in pairs]], cells.loc[[label for label, _ in pairs]]

@@ -1,4 +1,4 @@
-"""The words around the figures in one language: headings, statuses, names, captions and anomalies.
+"""The words around the figures in one language: headings, statuses, names and captions.
 
 Takes rows as plain values and returns text: HTML for tables and captions, plain text for charts and their text
 alternatives. Every sentence is one message with placeholders, so that translators can reorder it.
@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from bench.records.record import Status
 from bench.statistics.digits import decimals
-from generator.data.digits import digits
-from generator.data.lint import Anomaly, Kind
-from generator.data.registry import CHANGE, IMAGES, ON, RATE, VERSION, HeadingText, column
+from generator.data.registry import N_, HeadingText, column, series
 from generator.data.selection import Row, Rows
 from generator.figures.sources import source_key, source_of
 from generator.languages import typography
@@ -31,6 +29,93 @@ DOUBT = "†"
 
 SECONDARY = ("dtype", "weights", "dynamic", "input_size", "layout", "threads")
 """Coordinates that seldom differ between rows that are otherwise alike, and become a column only then."""
+
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "task": {
+        "image-classification": N_("image classification"),
+        "object-detection": N_("object detection"),
+        "image-segmentation": N_("image segmentation"),
+    },
+    "workload": {"latency": N_("one batch at a time"), "throughput": N_("as many as possible")},
+    "origin": {"measured": N_("measured"), "published": N_("published")},
+    "weights": {"random": N_("random weights"), "pretrained": N_("pretrained weights")},
+    "dynamic": {"auto": N_("automatic"), "true": N_("on"), "false": N_("off")},
+    "verdict": {
+        "faster": N_("faster"),
+        "slower": N_("slower"),
+        "same": N_("the same"),
+        "inconclusive": N_("inconclusive"),
+        "doubtful": N_("doubtful"),
+        "unknown": N_("unknown"),
+    },
+    "kind": {"cuda": "GPU", "xpu": "GPU (XPU)", "mps": "GPU (MPS)", "cpu": "CPU"},
+    "variant": {"eager": N_("eager"), "compiled": N_("compiled")},
+    "fault": {
+        "repeated": N_("Repeated row"),
+        "unequal_batches": N_("Unequal batches"),
+        "toy": N_("Toy model"),
+        "device_order": N_("Slower device ahead"),
+        "batch_order": N_("Larger batch ahead"),
+        "version_jump": N_("Jump between versions"),
+        "implausible": N_("Implausible speedup"),
+        "impossible": N_("Implausible for the device"),
+        "unstable": N_("Unsteady measurement"),
+        "disturbed": N_("Contradictory speedups"),
+        "no_interval": N_("No interval"),
+        "no_reason": N_("Missing reason"),
+        "gap": N_("Missing rows"),
+        "flag": N_("Not stated"),
+        "complaint": N_("Disturbed measurement"),
+    },
+    "flag": {
+        "dtype-not-stated": N_("the data type is not stated; the code of the source loads the weights as float32"),
+        "batch-size-worded-unbatched": N_("the source calls it “unbatched”, which counts as batch size 1"),
+        "input-size-not-stated": N_("the image size is not stated"),
+        "batch-size-not-stated": N_("the batch size is not stated"),
+        "compile-cache-not-stated": N_("whether the compile cache was empty is not stated"),
+        "compile-mode-not-stated": N_("the compile mode is not stated"),
+        "autocast-type-not-stated": N_("the data type that autocast used is not stated"),
+        "weights-not-stated": N_("whether the weights were trained is not stated"),
+        "eager-latency-is-speedup-times-compiled": N_(
+            "eager latency is calculated from the speedup and the compiled latency"
+        ),
+        "arms-measured-apart": N_("eager and compiled were measured one after the other"),
+        "device-as-the-file-is-named": N_("the name of the device comes from the name of the file"),
+    },
+    "check": {
+        "load": N_("other programs were using the CPU"),
+        "quota": N_("the container was allowed fewer cores than it could see"),
+        "steal": N_("other virtual machines took CPU time"),
+        "governor": N_("the CPU frequency governor was not set to performance"),
+        "compiler": N_("a tool that torch.compile needs was missing"),
+        "gpu-processes": N_("other processes were using the GPU"),
+        "gpu-slowdown": N_("the GPU was slowed down"),
+        "gpu-power": N_("the power limit of the GPU was lowered"),
+    },
+}
+"""The words for values of columns, for findings of the data lint, flags of importers and checks of the doctor."""
+
+
+STATUSES: Mapping[Status, tuple[str, str]] = {
+    Status.PASS: ("", ""),
+    Status.OOM: ("OOM", N_("Out of memory: the compiled model needed more than the device has.")),
+    Status.EAGER_OOM: ("OOM", N_("Out of memory: the model needed more than the device has, even in eager mode.")),
+    Status.CRASH: (N_("crash"), N_("The process died.")),
+    Status.TIMEOUT: (N_("timeout"), N_("The benchmark case exceeded its time limit and was stopped.")),
+    Status.FAIL_TO_RUN: (N_("failed"), N_("The model raised an error.")),
+    Status.FAIL_ACCURACY: (
+        N_("wrong result"),
+        N_("The compiled model computed a different result from the eager model."),
+    ),
+    Status.EAGER_TWO_RUNS_DIFFER: (
+        N_("not repeatable"),
+        N_("Two eager runs gave different outputs, so the compiled output could not be checked."),
+    ),
+    Status.THROTTLED: (N_("throttled"), N_("The device lowered its clock frequency during the measurement.")),
+    Status.UNSTABLE: (N_("unstable"), N_("Latency kept changing, so these figures are less certain than others.")),
+    Status.SKIPPED: (N_("skipped"), N_("Eager or compiled was not measured, so there is nothing to compare.")),
+}
+"""The words for each status: for a cell of a table, and as a sentence."""
 
 _RIGHT_TO_LEFT = re.compile(f"[{typography.RIGHT_TO_LEFT}]")
 
@@ -112,6 +197,10 @@ class Words:
         mark = "" if self.language.direction != "rtl" else typography.RIGHT_TO_LEFT_MARK
         return self._join(f" {mark}· ", parts).replace("） ·", "）·")
 
+    def counted(self, message: str, n: float) -> str:
+        """Fill `count` in a message whose form `ngettext` has chosen."""
+        return self.say(message, count=self.language.number(n))
+
     def noted(self, text: str, note: str) -> str:
         """Return text with a note in parentheses."""
         return self.say(self.language.gettext("%(text)s (%(note)s)"), text=text, note=note)
@@ -146,6 +235,10 @@ class Words:
 
     # ── Names ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+    def named(self, kind: str, name: str) -> str:
+        """Return the word for a value of `NAMES`; one that a record brings from elsewhere stays as it is."""
+        return self.title(NAMES[kind][name]) if name in NAMES[kind] else self.value(name)
+
     def device(self, row: Row) -> str:
         """Return the name of a device, with the number of cores of a CPU."""
         cores = row["cores"]
@@ -166,78 +259,31 @@ class Words:
         is_ours = row["device_type"] == "cpu" and row["origin"] == "measured"
         return self.language.gettext("this project's test machine") if is_ours else ""
 
-    def task(self, task: str) -> str:
-        """Name what a model does."""
-        gettext = self.language.gettext
-        return {
-            "image-classification": gettext("image classification"),
-            "object-detection": gettext("object detection"),
-            "image-segmentation": gettext("image segmentation"),
-        }.get(task, task)
-
-    def workload(self, workload: str) -> str:
-        """Name the question that a benchmark answers."""
-        gettext = self.language.gettext
-        return {"latency": gettext("one batch at a time"), "throughput": gettext("as many as possible")}[workload]
-
-    def origin(self, origin: str) -> str:
-        """Name who measured."""
-        gettext = self.language.gettext
-        return {"measured": gettext("measured"), "published": gettext("published")}.get(origin, origin)
-
-    def weights(self, weights: str) -> str:
-        """Name the kind of a model's parameters."""
-        gettext = self.language.gettext
-        return {"random": gettext("random weights"), "pretrained": gettext("pretrained weights")}.get(weights, weights)
-
-    def dynamic(self, dynamic: str) -> str:
-        """Name a value of the `dynamic` argument of torch.compile."""
-        gettext = self.language.gettext
-        return {"auto": gettext("automatic"), "true": gettext("on"), "false": gettext("off")}.get(dynamic, dynamic)
-
-    def verdict(self, verdict: str) -> str:
-        """Name a verdict on the compiled model."""
-        gettext = self.language.gettext
-        return {
-            "faster": gettext("faster"),
-            "slower": gettext("slower"),
-            "same": gettext("the same"),
-            "inconclusive": gettext("inconclusive"),
-            "doubtful": gettext("doubtful"),
-            "unknown": gettext("unknown"),
-        }.get(verdict, UNKNOWN)
-
-    def device_type(self, kind: str) -> str:
-        """Name a torch device type."""
-        return {"cuda": "GPU", "xpu": "GPU (XPU)", "mps": "GPU (MPS)", "cpu": "CPU"}.get(kind, kind)
-
-    def date(self, text: str) -> str:
-        """Format an ISO date as exact as it is: 2023, 2023-07 or 2023-07-13."""
-        return self.language.iso_date(text)
-
     def heading(self, name: str) -> str:
         """Return the heading of a column."""
-        if name.startswith(VERSION):
-            version = f"PyTorch {name.removeprefix(VERSION)}"
-            return self.say(self.language.gettext("%(version)s (ms)"), version=version)
-        if name.startswith(CHANGE):
-            return self.value(name.removeprefix(CHANGE))
-        if name.startswith(RATE):
-            gettext, subject = self.language.gettext, name.removeprefix(RATE)
-            variants = {
-                "eager": gettext("eager"),
-                "compiled": gettext("compiled"),
-                DOUBT: gettext("compiled, doubtful"),
-            }
-            return self.phrase(variants[subject]) if subject in variants else self.value(subject)
-        if name.startswith(IMAGES):
-            version = f"PyTorch {name.removeprefix(IMAGES)}"
-            return self.say(self.language.gettext("%(version)s (images/s)"), version=version)
-        if name.startswith(ON):
-            device, *facts = name.removeprefix(ON).splitlines()
-            html = Markup("{}<br><small>{}</small>") if self.html else "{} · {}"
-            return html.format(self._whole(device), self.facts(map(self.value, facts)))
+        gettext = self.language.gettext
+        kind, subject = series(name)
+        match kind:
+            case "torch":
+                return self.say(gettext("%(version)s (ms)"), version=f"PyTorch {subject}")
+            case "images/s with":
+                return self.say(gettext("%(version)s (images/s)"), version=f"PyTorch {subject}")
+            case "rate of" if subject in NAMES["variant"]:
+                return self.named("variant", subject)
+            case "change on" | "rate of":
+                return self.value(subject)
+            case "on":
+                device, *facts = subject.splitlines()
+                html = Markup("{}<br><small>{}</small>") if self.html else "{} · {}"
+                return html.format(self._whole(device), self.facts(map(self.value, facts)))
         return self.title(column(name).heading)
+
+    def title(self, heading: str) -> str:
+        """Return a heading of the registry of columns, translated unless it is a name."""
+        if not isinstance(heading, HeadingText):
+            return self.phrase(heading)
+        language, context = self.language, heading.context
+        return self.phrase(language.pgettext(context, heading) if context else language.gettext(heading))
 
     def bounds(self, low: float, high: float) -> str:
         """Name the figures from one up to another: "200 to 400"."""
@@ -248,32 +294,22 @@ class Words:
             return self.say(gettext("%(low)s or more"), low=number(low))
         return self.say(gettext("%(low)s to %(high)s"), low=number(low), high=number(high))
 
-    def title(self, heading: str) -> str:
-        """Return a heading of the registry of columns, translated unless it is a name."""
-        if not isinstance(heading, HeadingText):
-            return self.phrase(heading)
-        language, context = self.language, heading.context
-        return self.phrase(language.pgettext(context, heading) if context else language.gettext(heading))
-
-    def coordinate(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
+    def coordinate(self, column: str, row: Row) -> str:
         """Return the value of a coordinate for a cell of a table."""
+        value = row[column]
         match column:
             case "device":
                 return self.device(row)
             case "model":
                 return self.value(row["model_label"])
-            case "origin":
-                return self.origin(row["origin"])
-            case "weights":
-                return self.weights(row["weights"])
-            case "dynamic":
-                return self.dynamic(row["dynamic"])
             case "layout":
-                return self.value(row["layout"] or "contiguous")
+                return self.value(value or "contiguous")
             case "batch_size" | "threads":
-                return "" if row[column] is None else self.value(self.language.number(row[column]))
+                return "" if value is None else self.value(self.language.number(value))
+            case _ if column in NAMES and value:
+                return self.named(column, value)
             case _:
-                return self.value(str(row[column])) if row[column] else UNKNOWN
+                return self.value(str(value)) if value else UNKNOWN
 
     def fact(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
         """Return the value of a coordinate that stands alone, such as in a caption: "batch size 4"."""
@@ -287,14 +323,29 @@ class Words:
                 return self.value(f"PyTorch {row['torch']}")
             case "threads":
                 threads = row["threads"] or 0
-                message = self.language.ngettext("%(count)s thread", "%(count)s threads", threads)
-                return self.say(message, count=self.language.number(threads))
+                return self.counted(self.language.ngettext("%(count)s thread", "%(count)s threads", threads), threads)
             case "dynamic":
-                return self.say(gettext("dynamic shapes: %(choice)s"), choice=self.dynamic(row["dynamic"]))
+                choice = self.coordinate("dynamic", row)
+                return self.say(gettext("dynamic shapes: %(choice)s"), choice=choice)
             case "input_size":
                 return self.say(gettext("input of %(size)s pixels"), size=row["input_size"])
             case _:
                 return self.coordinate(column, row)
+
+    def status(self, status: str) -> str:
+        """Return a status for a table: short. OOM is a term of its own. "" for a pass."""
+        text, _ = STATUSES[Status(status)]
+        return self.language.gettext(text) if isinstance(text, HeadingText) else self.value(text)
+
+    def status_in_words(self, status: str) -> str:
+        """Return a status where there is room, such as in a chart."""
+        is_oom = status in {Status.OOM, Status.EAGER_OOM}
+        return self.language.gettext("out of memory") if is_oom else self.status(status)
+
+    def status_explained(self, status: str) -> str:
+        """Explain a status in a sentence; "" for a pass."""
+        _, text = STATUSES[Status(status)]
+        return self.language.gettext(text) if text else ""
 
     # ── Captions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -323,7 +374,7 @@ class Words:
                 of_source[key, row["source_title"]] = row
                 newest[key] = max(newest.get(key, ""), row["source_date"])
             return self.facts(
-                self.noted(self.phrase(source_of(row, self.language).name), self.date(newest[key]))
+                self.noted(self.phrase(source_of(row, self.language).name), self.language.iso_date(newest[key]))
                 for (key, _), row in of_source.items()
             )
         moments = [row["measured_at"] for row in rows if row["measured_at"]]
@@ -339,7 +390,7 @@ class Words:
             message = self.language.ngettext(
                 "%(count)s process per benchmark case", "%(count)s processes per benchmark case", most
             )
-            return [self.say(message, count=self.language.number(most))]
+            return [self.counted(message, most)]
         message = self.language.ngettext(
             "%(fewest)s to %(most)s process per benchmark case",
             "%(fewest)s to %(most)s processes per benchmark case",
@@ -361,334 +412,3 @@ class Words:
             "With only one process per benchmark case, the intervals ignore process-to-process variation and are too "
             "narrow."
         )
-
-    # ── Statuses ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def status(self, status: str) -> str:
-        """Return a status for a table: short. OOM is a term of its own."""
-        gettext = self.language.gettext
-        return {
-            Status.OOM: self.value("OOM"),
-            Status.EAGER_OOM: self.value("OOM"),
-            Status.CRASH: gettext("crash"),
-            Status.TIMEOUT: gettext("timeout"),
-            Status.FAIL_TO_RUN: gettext("failed"),
-            Status.FAIL_ACCURACY: gettext("wrong result"),
-            Status.EAGER_TWO_RUNS_DIFFER: gettext("not repeatable"),
-            Status.THROTTLED: gettext("throttled"),
-            Status.UNSTABLE: gettext("unstable"),
-            Status.SKIPPED: gettext("skipped"),
-        }.get(Status(status), "")
-
-    def status_in_words(self, status: str) -> str:
-        """Return a status where there is room, such as in a chart."""
-        if status in {Status.OOM, Status.EAGER_OOM}:
-            return self.language.gettext("out of memory")
-        return self.status(status)
-
-    def status_explained(self, status: str) -> str:
-        """Explain a status in a sentence."""
-        gettext = self.language.gettext
-        return {
-            Status.OOM: gettext("Out of memory: the compiled model needed more than the device has."),
-            Status.EAGER_OOM: gettext("Out of memory: the model needed more than the device has, even in eager mode."),
-            Status.CRASH: gettext("The process died."),
-            Status.TIMEOUT: gettext("The benchmark case exceeded its time limit and was stopped."),
-            Status.FAIL_TO_RUN: gettext("The model raised an error."),
-            Status.FAIL_ACCURACY: gettext("The compiled model computed a different result from the eager model."),
-            Status.EAGER_TWO_RUNS_DIFFER: gettext(
-                "Two eager runs gave different outputs, so the compiled output could not be checked."
-            ),
-            Status.THROTTLED: gettext("The device lowered its clock frequency during the measurement."),
-            Status.UNSTABLE: gettext("Latency kept changing, so these figures are less certain than others."),
-            Status.SKIPPED: gettext("Eager or compiled was not measured, so there is nothing to compare."),
-        }.get(Status(status), "")
-
-    # ── Anomalies of the data lint ────────────────────────────────────────────────────────────────────────────────────
-
-    def fault(self, kind: Kind) -> str:
-        """Name a kind of anomaly."""
-        gettext = self.language.gettext
-        return {
-            "repeated": gettext("Repeated row"),
-            "unequal_batches": gettext("Unequal batches"),
-            "toy": gettext("Toy model"),
-            "device_order": gettext("Slower device ahead"),
-            "batch_order": gettext("Larger batch ahead"),
-            "version_jump": gettext("Jump between versions"),
-            "implausible": gettext("Implausible speedup"),
-            "impossible": gettext("Implausible for the device"),
-            "unstable": gettext("Unsteady measurement"),
-            "disturbed": gettext("Contradictory speedups"),
-            "no_interval": gettext("No interval"),
-            "no_reason": gettext("Missing reason"),
-            "gap": gettext("Missing rows"),
-            "flag": gettext("Not stated"),
-            "complaint": gettext("Disturbed measurement"),
-        }[kind]
-
-    def told(self, group: Sequence[Anomaly], rows: Rows) -> str:
-        """Describe one anomaly with its figures, or several of a kind without. `rows` are all rows by label."""
-        first, *others = group
-        if not others:
-            return self.finding(first, rows)
-        message = self.language.ngettext("%(count)s row", "%(count)s rows", len(group))
-        return self.facts([self.say(message, count=self.language.number(len(group))), self._explained(first.kind)])
-
-    def _explained(self, kind: Kind) -> str:
-        gettext = self.language.gettext
-        explained: Mapping[Kind, str] = {
-            "unequal_batches": gettext(
-                "The source measured eager and compiled with different batch sizes, so their ratio does not show the "
-                "effect of compiling alone."
-            ),
-            "toy": gettext(
-                "These models exist only to test their library. They are far too small to say anything about real "
-                "models."
-            ),
-            "device_order": gettext("A device is clearly faster than one that is ahead of it nearly everywhere else."),
-            "batch_order": gettext("A larger batch takes clearly less time than a smaller one."),
-            "version_jump": gettext("The eager latency is far from the latency with a different version of PyTorch."),
-            "implausible": gettext("The speedup is larger than compiling usually explains."),
-        }
-        return self.phrase(explained.get(kind) or self.fault(kind))
-
-    def finding(self, anomaly: Anomaly, rows: Rows) -> str:
-        """Describe an anomaly with its figures. `rows` are all rows by label."""
-        describe: Callable[[Any, Rows], str] = getattr(self, f"_{anomaly.kind}")
-        return describe(anomaly.figures, [rows[row] for row in anomaly.rows])
-
-    def _place(self, row: Row) -> dict[str, str]:
-        return {
-            "model": row["model_label"],
-            "device": self.device(row),
-            "size": self.language.number(row["batch_size"]),
-            "mode": row["compile_mode"],
-            "torch": row["torch"],
-        }
-
-    def _repeated(self, figures: Any, rows: Rows) -> str:
-        gettext = self.language.gettext
-        place, other = self._place(rows[0]), self._place(rows[1])
-        parts = [
-            self.say(
-                gettext(
-                    "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s) has exactly the same two "
-                    "latencies as on %(other)s at batch size %(other_size)s: %(eager)s eager and %(compiled)s "
-                    "compiled."
-                ),
-                **place,
-                other=other["device"],
-                other_size=other["size"],
-                eager=self._latency(rows[0], "eager"),
-                compiled=self._latency(rows[0], "compiled"),
-            )
-        ]
-        if not math.isnan(figures["expected_ms"]):
-            message = gettext("With another PyTorch version, the eager latency of the same case is %(expected)s.")
-            parts.append(self.say(message, expected=self._latency(rows[0], "eager", figures["expected_ms"])))
-        return self.sentences(parts)
-
-    def _latency(self, row: Row, variant: str, value_ms: float | None = None) -> str:
-        """Return a latency of a row, or another one with as many digits."""
-        name = f"{variant}_ms"
-        return self.language.milliseconds(row[name] if value_ms is None else value_ms, digits(row, name))
-
-    def _variant(self, variant: str) -> str:
-        gettext = self.language.gettext
-        return gettext("eager latency") if variant == "eager" else gettext("compiled latency")
-
-    def _device_order(self, figures: Any, rows: Rows) -> str:
-        message = self.language.ngettext(
-            "%(model)s at batch size %(size)s: the %(variant)s on %(device)s (%(ms)s) is clearly lower than on "
-            "%(other)s (%(other_ms)s), although %(other)s is faster in %(share)s of the %(count)s benchmark case that "
-            "both have.",
-            "%(model)s at batch size %(size)s: the %(variant)s on %(device)s (%(ms)s) is clearly lower than on "
-            "%(other)s (%(other_ms)s), although %(other)s is faster in %(share)s of the %(count)s benchmark cases "
-            "that both have.",
-            figures["common"],
-        )
-        return self.say(
-            message,
-            **self._place(rows[0]),
-            variant=self._variant(figures["variant"]),
-            ms=self._latency(rows[0], figures["variant"]),
-            other=self._place(rows[1])["device"],
-            other_ms=self._latency(rows[1], figures["variant"]),
-            share=self.language.percent(figures["share"], 0),
-            count=self.language.number(figures["common"]),
-        )
-
-    def _batch_order(self, figures: Any, rows: Rows) -> str:
-        message = self.language.gettext(
-            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the %(variant)s at batch size %(size)s "
-            "(%(ms)s) is clearly lower than at the smaller batch size %(other_size)s (%(other_ms)s)."
-        )
-        return self.say(
-            message,
-            **self._place(rows[0]),
-            variant=self._variant(figures["variant"]),
-            ms=self._latency(rows[0], figures["variant"]),
-            other_size=self._place(rows[1])["size"],
-            other_ms=self._latency(rows[1], figures["variant"]),
-        )
-
-    def _version_jump(self, figures: Any, rows: Rows) -> str:
-        message = self.language.gettext(
-            "%(model)s on %(device)s at batch size %(size)s: the eager latency with PyTorch %(torch)s is %(ms)s, far "
-            "from the %(other_ms)s with PyTorch %(other_torch)s."
-        )
-        return self.say(
-            message,
-            **self._place(rows[0]),
-            ms=self._latency(rows[0], "eager", figures["ms"]),
-            other_ms=self._latency(rows[0], "eager", figures["other_ms"]),
-            other_torch=figures["other_torch"],
-        )
-
-    def _implausible(self, figures: Any, rows: Rows) -> str:
-        message = self.language.gettext(
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): a speedup of "
-            "%(speedup)s is larger than compiling usually explains."
-        )
-        return self.say(message, **self._place(rows[0]), speedup=self.language.ratio(figures["speedup"]))
-
-    def _impossible(self, figures: Any, rows: Rows) -> str:
-        message = self.language.gettext(
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): the %(variant)s of "
-            "%(ms)s implies arithmetic at %(share)s of the device's measured matrix multiplication peak."
-        )
-        return self.say(
-            message,
-            **self._place(rows[0]),
-            variant=self._variant(figures["variant"]),
-            ms=self._latency(rows[0], figures["variant"]),
-            share=self.language.percent(figures["share"], 2),
-        )
-
-    def _unstable(self, figures: Any, rows: Rows) -> str:
-        message = self.language.gettext(
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) has the status "
-            "%(status)s, so its latencies are not reliable."
-        )
-        return self.say(message, **self._place(rows[0]), status=self.status_in_words(figures["status"]))
-
-    def _disturbed(self, figures: Any, rows: Rows) -> str:
-        message = self.language.gettext(
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): the two latencies "
-            "give a speedup of %(speedup)s, but the paired rounds give %(paired)s. Something slowed down one of the "
-            "two variants."
-        )
-        ratios = (self.language.ratio(figures[name]) for name in ("speedup", "paired_speedup"))
-        return self.say(message, **self._place(rows[0]), **dict(zip(("speedup", "paired"), ratios, strict=True)))
-
-    def _no_interval(self, _figures: Any, rows: Rows) -> str:
-        message = self.language.gettext(
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) has too few rounds for "
-            "an interval."
-        )
-        return self.say(message, **self._place(rows[0]))
-
-    def _no_reason(self, figures: Any, rows: Rows) -> str:
-        message = self.language.gettext(
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) ended with the status "
-            "%(status)s, but the record does not say why."
-        )
-        return self.say(message, **self._place(rows[0]), status=self.status_in_words(figures["status"]))
-
-    def _unequal_batches(self, _figures: Any, rows: Rows) -> str:
-        message = self.language.gettext(
-            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the source measured eager and compiled with "
-            "different batch sizes, so the speedup does not show the effect of compiling alone."
-        )
-        return self.say(message, **self._place(rows[0]))
-
-    def _toy(self, _figures: Any, rows: Rows) -> str:
-        message = self.language.gettext(
-            "%(model)s exists only to test its library. It is far too small to say anything about real models."
-        )
-        return self.say(message, model=rows[0]["model_label"])
-
-    def _gap(self, figures: Any, rows: Rows) -> str:
-        message = self.language.ngettext(
-            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s) has no row at these batch sizes: %(sizes)s. "
-            "%(count)s other model has one.",
-            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s) has no row at these batch sizes: %(sizes)s. "
-            "%(count)s other models have one.",
-            figures["siblings"],
-        )
-        return self.say(
-            message,
-            **self._place(rows[0]),
-            sizes=self.names([self.language.number(size) for size in figures["batch_sizes"]]),
-            count=self.language.number(figures["siblings"]),
-        )
-
-    def _flag(self, figures: Any, rows: Rows) -> str:
-        ngettext, count = self.language.ngettext, self.language.number(len(rows))
-        match figures["flag"]:
-            case "dtype-not-stated":
-                message = ngettext(
-                    "The source of %(count)s row does not state the data type; its code loads the weights as float32.",
-                    "The source of %(count)s rows does not state the data type; its code loads the weights as float32.",
-                    len(rows),
-                )
-            case "batch-size-worded-unbatched":
-                message = ngettext(
-                    "The source calls %(count)s row “unbatched”; it is counted as batch size 1.",
-                    "The source calls %(count)s rows “unbatched”; they are counted as batch size 1.",
-                    len(rows),
-                )
-            case _:
-                message = ngettext(
-                    "The importer marked %(count)s row: %(flag)s.",
-                    "The importer marked %(count)s rows: %(flag)s.",
-                    len(rows),
-                )
-        return self.say(message, count=count, flag=self._named(figures["flag"], self.flags))
-
-    @property
-    def flags(self) -> Mapping[str, str]:
-        """The flags of importers in words, except those that have a sentence of their own."""
-        gettext = self.language.gettext
-        return {
-            "input-size-not-stated": gettext("the image size is not stated"),
-            "batch-size-not-stated": gettext("the batch size is not stated"),
-            "compile-cache-not-stated": gettext("whether the compile cache was empty is not stated"),
-            "compile-mode-not-stated": gettext("the compile mode is not stated"),
-            "autocast-type-not-stated": gettext("the data type that autocast used is not stated"),
-            "weights-not-stated": gettext("whether the weights were trained is not stated"),
-            "eager-latency-is-speedup-times-compiled": gettext(
-                "eager latency is calculated from the speedup and the compiled latency"
-            ),
-            "arms-measured-apart": gettext("eager and compiled were measured one after the other"),
-            "device-as-the-file-is-named": gettext("the name of the device comes from the name of the file"),
-        }
-
-    def _complaint(self, figures: Any, rows: Rows) -> str:
-        message = self.language.ngettext(
-            "While %(count)s row was measured, bench doctor reported a problem: %(check)s.",
-            "While %(count)s rows were measured, bench doctor reported a problem: %(check)s.",
-            len(rows),
-        )
-        check = self._named(figures["check"], self.checks)
-        return self.say(message, count=self.language.number(len(rows)), check=check)
-
-    def _named(self, name: str, words: Mapping[str, str]) -> str:
-        """Return a name in words; one that a record brings from elsewhere stays as it is."""
-        return self.phrase(words[name]) if name in words else self.value(name)
-
-    @property
-    def checks(self) -> Mapping[str, str]:
-        """The complaints of the doctor in words."""
-        gettext = self.language.gettext
-        return {
-            "load": gettext("other programs were using the CPU"),
-            "quota": gettext("the container was allowed fewer cores than it could see"),
-            "steal": gettext("other virtual machines took CPU time"),
-            "governor": gettext("the CPU frequency governor was not set to performance"),
-            "compiler": gettext("a tool that torch.compile needs was missing"),
-            "gpu-processes": gettext("other processes were using the GPU"),
-            "gpu-slowdown": gettext("the GPU was slowed down"),
-            "gpu-power": gettext("the power limit of the GPU was lowered"),
-        }

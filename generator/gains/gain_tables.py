@@ -2,40 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 import pandas as pd
 
-from generator.data.load import Results
-from generator.data.registry import CHANGE, IMAGES, RATE
-from generator.figures.words import DOUBT
+from generator.data.registry import CHANGE, IMAGES, N_, RATE
+from generator.data.selection import Rows
 from generator.gains.gains import MOST_REGRESSIONS, Changes, Gains, History
 
 
-def families(gains: Gains, results: Results) -> pd.DataFrame:
-    """One line per family: the median change on each GPU, the largest gain first."""
-    return _families(gains.every, _named(gains, results))
+class GainTable(NamedTuple):
+    """A table: its headline as a message, its lines, the changes that it is about, and their versions of PyTorch."""
+
+    headline: str
+    lines: pd.DataFrame
+    changes: Changes
+    history: History | None = None
 
 
-def intensity(gains: Gains, results: Results) -> pd.DataFrame:
+@lru_cache(maxsize=2)
+def gain_tables(gains: Gains, rows: Rows) -> Mapping[str, GainTable]:
+    """Return the tables of all models with the newest version of PyTorch, by name. `rows` are all rows by label."""
+    return {
+        "families": GainTable(
+            N_("Median change in time per image when compiled, by model family"),
+            _families(gains.every, _named(gains.by_device, rows)),
+            gains.every,
+        ),
+        "intensity": GainTable(
+            N_("Median change in time per image when compiled, by FLOP per activation"),
+            _intensity(gains, rows),
+            gains.every,
+        ),
+        "gpus": GainTable(N_("The same models on two GPUs"), _agreements(gains), gains.every),
+        "losses": GainTable(N_("Where compiling lowers throughput"), _losses(gains, rows), gains.every),
+        "types": GainTable(
+            N_(
+                "Median change in images per second of the compiled model relative to float16 autocast, by model family"
+            ),
+            _families(gains.every_type, {f"{RATE} {each.dtype}": each.changes for each in gains.types}),
+            gains.every_type,
+        ),
+    }
+
+
+def history_tables(history: History) -> Mapping[str, GainTable]:
+    """Return the tables of a GPU with two versions of PyTorch, by name."""
+    eager, compiled = history.eager, history.compiled
+    return {
+        "history": GainTable(
+            N_("Median change in images per second in eager mode, from %(old)s to %(new)s"),
+            _families(eager, {f"{RATE} eager": eager}),
+            eager,
+            history,
+        ),
+        "regressions": GainTable(
+            N_("Slower in eager mode: from %(old)s to %(new)s"),
+            _both(eager.losses.iloc[:MOST_REGRESSIONS], history),
+            eager,
+            history,
+        ),
+        "equal": GainTable(
+            N_("Compiled, in batches of equal size, from %(old)s to %(new)s"),
+            _both(compiled.ranked[::-1], history),
+            compiled,
+            history,
+        ),
+    }
+
+
+# ── Lines ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _families(order: Changes, columns: Mapping[str, Changes]) -> pd.DataFrame:
+    """One line per family in the order of these changes, with the median of each column."""
+    known = {name: changes.families for name, changes in columns.items()}
+    number = order.rows.groupby("family")["model"].nunique()
+    lines = [
+        {
+            "family": family,
+            **{name: boxes[family].median if family in boxes else None for name, boxes in known.items()},
+            "models": number[family],
+        }
+        for family in order.families
+    ]
+    first = order.rows.reset_index(names="row").drop_duplicates("family").set_index("family")["row"]
+    return pd.DataFrame(lines, index=[int(first[family]) for family in order.families])
+
+
+def _intensity(gains: Gains, rows: Rows) -> pd.DataFrame:
     """One line per class of arithmetic intensity: the median change on each GPU."""
-    by_device = {name: gains.classes(changes) for name, changes in _named(gains, results).items()}
+    medians = {
+        name: {each.low: each.changes.box.median for each in gains.classes(changes)}
+        for name, changes in _named(gains.by_device, rows).items()
+    }
+    classes = gains.classes(gains.every)
     lines = [
         {
             "bounds": (each.low, each.high),
-            **{
-                name: next((one.changes.box.median for one in known if one.low == each.low), None)
-                for name, known in by_device.items()
-            },
+            **{name: known.get(each.low) for name, known in medians.items()},
             "models": each.changes.rows["model"].nunique(),
         }
-        for each in gains.classes(gains.every)
+        for each in classes
     ]
-    labels = [each.changes.rows.index[0] for each in gains.classes(gains.every)]
-    return pd.DataFrame(lines, index=labels)
+    return pd.DataFrame(lines, index=[each.changes.rows.index[0] for each in classes])
 
 
-def agreements(gains: Gains) -> pd.DataFrame:
+def _agreements(gains: Gains) -> pd.DataFrame:
     """One line per pair of GPUs."""
     lines = [
         {
@@ -50,78 +125,21 @@ def agreements(gains: Gains) -> pd.DataFrame:
     return pd.DataFrame(lines, index=[each.labels[0] for each in gains.agreements])
 
 
-def losses(gains: Gains, results: Results) -> pd.DataFrame:
+def _losses(gains: Gains, rows: Rows) -> pd.DataFrame:
     """The comparisons that are clearly slower when compiled, the worst first."""
-    slower = results.newest.loc[gains.every.losses.index]
-    figures = ["model", "change", "device", "input_size", "eager_images_s", "compiled_images_s"]
-    return slower[figures].rename(columns={"change": "image_change"})
+    slower = gains.every.losses
+    known = [rows[label] for label in slower.index]
+    rates = {name: [row[name] for row in known] for name in ("eager_images_s", "compiled_images_s")}
+    lines = slower[["model", "change", "device", "input_size"]].rename(columns={"change": "image_change"})
+    return lines.assign(**rates)
 
 
-def history(history: History) -> pd.DataFrame:
-    """One line per family: the median change in images per second of eager, the best first."""
-    return _families(history.eager, {f"{RATE}eager": history.eager})
+def _both(rows: pd.DataFrame, history: History) -> pd.DataFrame:
+    """One line per row, with the images per second with both versions."""
+    figures = {"rate_change": "change", f"{IMAGES} {history.old}": "before", f"{IMAGES} {history.new}": "after"}
+    return rows[["model", *figures.values(), "input_size"]].rename(columns={own: name for name, own in figures.items()})
 
 
-def unequal(history: History) -> pd.DataFrame:
-    """The same for compiled models whose batches differ: doubtful, and never beside other medians."""
-    return _families(history.unequal, {f"{RATE}{DOUBT}": history.unequal})
-
-
-def regressions(history: History) -> pd.DataFrame:
-    """The worst regressions of eager, with the images per second of both versions."""
-    worst = history.eager.losses.iloc[:MOST_REGRESSIONS]
-    return _both(
-        worst, {"rate_change": "change", f"{IMAGES}{history.old}": "before", f"{IMAGES}{history.new}": "after"}
-    )
-
-
-def equal(history: History) -> pd.DataFrame:
-    """Every compiled model whose batches are equal, the worst first."""
-    rows = history.compiled.ranked[::-1]
-    return _both(rows, {"rate_change": "change", f"{IMAGES}{history.old}": "before", f"{IMAGES}{history.new}": "after"})
-
-
-def types(gains: Gains) -> pd.DataFrame:
-    """One line per family: the median change in images per second in each data type."""
-    named = {f"{RATE}{each.dtype}": each.changes for each in gains.types}
-    return _families(gains.every_type, named) if named else pd.DataFrame()
-
-
-# ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _named(gains: Gains, results: Results) -> Mapping[str, Changes]:
+def _named(by_device: Mapping[str, Changes], rows: Rows) -> Mapping[str, Changes]:
     """Return the changes on each GPU by the column that shows their median."""
-    by_label = results.by_label
-    return {
-        f"{CHANGE}{by_label[changes.rows.index[0]]['device_name']}": changes for changes in gains.by_device.values()
-    }
-
-
-def _families(order: Changes, columns: Mapping[str, Changes]) -> pd.DataFrame:
-    """One line per family in the order of these changes, with the median of each column."""
-    first = order.rows.reset_index(names="row").drop_duplicates("family").set_index("family")["row"]
-    number = order.rows.groupby("family")["model"].nunique()
-    lines = [
-        {
-            "family": family,
-            **{name: _median(changes, family) for name, changes in columns.items()},
-            "models": number[family],
-        }
-        for family in order.families
-    ]
-    return pd.DataFrame(lines, index=_labels(first, order.families))
-
-
-def _median(changes: Changes, family: str) -> float | None:
-    box = changes.families.get(family)
-    return box.median if box else None
-
-
-def _labels(first: pd.Series, families: Iterable[str]) -> list[int]:
-    return [int(first[family]) for family in families]
-
-
-def _both(rows: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
-    figures = {name: rows[column] for name, column in columns.items()}
-    return pd.DataFrame({"model": rows["model"], **figures, "input_size": rows["input_size"]}, index=rows.index)
+    return {f"{CHANGE} {rows[changes.rows.index[0]]['device_name']}": changes for changes in by_device.values()}

@@ -19,10 +19,9 @@ from bench.statistics.processes import VARIANTS, VariantName
 from bench.statistics.verdicts import Verdict, judge_changes, time_change
 from generator.data.load import Results
 from generator.data.registry import COORDINATES
-from generator.data.selection import grouped, version_order, where
+from generator.data.selection import grouped, is_trusted, version_order, where
 from generator.drawing.plot import Box
 from generator.figures.charts import judged
-from generator.figures.tables import is_trusted
 
 FEWEST = 5
 """Models that a family must have before it is named."""
@@ -164,7 +163,7 @@ class History:
     new: str
     eager: Changes
     compiled: Changes
-    unequal: Changes  # compiled, with another batch size: the change has the effect of that in it
+    unequal: int  # compiled models that are left out, since their batch sizes differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,9 +288,9 @@ class Gains:
             old, new = (rows[rows["torch"] == each] for each in (versions[0], versions[-1]))
             eager, compiled = (_rates(old, new, variant) for variant in VARIANTS)
             if len(versions) > 1 and eager["is_equal"].any():
-                found = (eager[eager["is_equal"]], compiled[compiled["is_equal"]], compiled[~compiled["is_equal"]])
-                changes = (Changes(each, less_is_better=False) for each in found)
-                yield History(str(device), versions[0], versions[-1], *changes)
+                equal = [Changes(each[each["is_equal"]], less_is_better=False) for each in (eager, compiled)]
+                unequal = int((~compiled["is_equal"]).sum())
+                yield History(str(device), versions[0], versions[-1], equal[0], equal[1], unequal)
 
     @cached_property
     def types(self) -> tuple[TypeGain, ...]:

@@ -1,7 +1,7 @@
 """The devices, models, families and rows that page expressions refer to, in the language of the page.
 
-Takes `Results` and a `Language`; the devices, models and rows of an `Atlas` know each other. Everything is computed
-when a page first asks for it.
+``atlas`` has all of them; a page that is made for each device, model or family has its own as ``device``, ``model`` or
+``family``. They know each other: ``device.latency.best.model.label``. Everything is computed when a page first asks.
 """
 
 from __future__ import annotations
@@ -10,31 +10,19 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache, cached_property, lru_cache
-from itertools import filterfalse
-from operator import attrgetter
 from typing import Any
 
 import pandas as pd
 
 from bench.plans.models import MODELS
 from bench.records.record import UNEQUAL_BATCHES, Workload
-from bench.statistics.verdicts import Verdict
 from generator.data.digits import RowFigure
 from generator.data.estimates import Estimates
 from generator.data.families import slugify
 from generator.data.load import Results
 from generator.data.names import location
-from generator.data.selection import (
-    Row as PlainRow,
-    by_value,
-    dtype_order,
-    grouped,
-    mode_order,
-    version_order,
-    where,
-)
+from generator.data.selection import Row as PlainRow, by_value, dtype_order, mode_order, version_order, where
 from generator.drawing.plot import Box
 from generator.figures import tables
 from generator.figures.sources import SourceText, source_of
@@ -45,6 +33,9 @@ FEW = 60
 """Up to this many models, pages list them one by one. More are listed by family, each on a page of its own: nobody
 reads a page with a thousand models, and the navigation stands on every page. More devices than this are listed on their
 index alone."""
+
+Choose = Callable[[pd.DataFrame], pd.DataFrame]
+"""A function that returns some of the cells, such as those that know the cost of compiling."""
 
 
 class Row:
@@ -75,43 +66,191 @@ class Row:
         """Its device."""
         return self._atlas.device[self._values["device"]]
 
+
+def _rows_by(choose: Choose) -> cached_property[tuple[Row, ...]]:
+    return cached_property(lambda known: known.rows_of(known.among(choose)))
+
+
+def _of_all(column: str) -> property:
+    """Return the property that holds what all cells have in a column."""
+    return property(lambda known: known.atlas.results.by_label.column(column)[known.labels[0]])
+
+
+class _Cells:
+    """Some cells, with the rows that the table of each name shows, none where it would be empty."""
+
+    compile_rows = _rows_by(tables.compile_rows)  # of compile_cost_table and break_even_table
+    mode_rows = _rows_by(tables.mode_rows)
+    efficiency_rows = _rows_by(tables.efficiency_rows)
+    cause_rows = _rows_by(tables.cause_rows)
+    break_rows = _rows_by(tables.break_rows)
+    skip_rows = _rows_by(tables.skip_rows)
+    recompile_rows = _rows_by(tables.recompile_rows)
+    version_rows = _rows_by(tables.version_rows)
+    throughput_rows = _rows_by(tables.throughput_rows)
+
+    def __init__(self, atlas: Atlas, labels: Sequence[int]) -> None:
+        self.atlas = atlas
+        self.labels = labels  # of its rows, in the order of the results
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """The cells."""
+        return self.atlas.results.newest.loc[[*self.labels]]
+
+    def among(self, choose: Choose) -> list[int]:
+        """Return the labels of the cells that `choose` returns."""
+        return choose(self.cells).index.tolist()
+
+    def rows_of(self, labels: Iterable[int]) -> tuple[Row, ...]:
+        """Return some cells as pages see them."""
+        return tuple(self.atlas.row_of(label) for label in labels)
+
+    def values(self, column: str) -> list[Any]:
+        """Return the value of each cell in a column."""
+        values = self.atlas.results.by_label.column(column)
+        return [values[label] for label in self.labels]
+
+    def distinct(self, column: str) -> tuple[Any, ...]:
+        """Return the values of a column, in the order in which they first occur."""
+        return tuple(dict.fromkeys(self.values(column)))
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The cells, one by one."""
+        return self.rows_of(self.labels)
+
+    @cached_property
+    def latency(self) -> Comparisons:
+        """Its comparisons that ask for the latency of a batch."""
+        return self.compared_by("latency")
+
+    @cached_property
+    def throughput(self) -> Comparisons:
+        """Its comparisons that ask for as many images as possible."""
+        return self.compared_by("throughput")
+
+    def compared_by(self, workload: Workload) -> Comparisons:
+        """Return the comparisons of a workload, of both origins: to be counted and ranked, never averaged."""
+        trusted, workloads = self.atlas.results.trusted, self.atlas.results.by_label.column("workload")
+        return Comparisons(
+            self.atlas, [label for label in self.labels if label in trusted and workloads[label] == workload]
+        )
+
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """Models of these cells."""
+        return tuple(self.atlas.model[slug] for slug in self.distinct("model"))
+
+    @cached_property
+    def devices(self) -> tuple[Device, ...]:
+        """Devices of these cells."""
+        return tuple(self.atlas.device[slug] for slug in self.distinct("device"))
+
+
+class Comparisons(_Cells):
+    """Comparisons of one workload: rows in which both variants have a latency, and nothing doubts it.
+
+    They are ranked. They are averaged only where they belong to one device and origin.
+    """
+
+    @cached_property
+    def by_device(self) -> tuple[Comparisons, ...]:
+        """Those of each device with each version of PyTorch, the newest first: what may be averaged."""
+        keys = zip(self.values("torch"), self.values("device"), self.values("origin"), strict=True)
+        groups = by_value(self.labels, keys)
+        newest_first = sorted(groups, key=lambda key: version_order(key[0]), reverse=True)
+        return tuple(Comparisons(self.atlas, groups[key]) for key in newest_first)
+
+    @cached_property
+    def slower(self) -> tuple[Row, ...]:
+        """Those in which the compiled model is slower, the largest loss first."""
+        return self.rows_of(sorted(self._judged("slower"), key=self._change, reverse=True))
+
+    @cached_property
+    def slower_families(self) -> tuple[str, ...]:
+        """The families of these."""
+        return tuple(dict.fromkeys(row.family for row in self.slower))
+
+    @cached_property
+    def spread(self) -> Box | None:
+        """Quartiles of the change of the latency; None without a comparison."""
+        return Box.of(map(self._change, self.labels)) if self.labels else None
+
     @property
-    def date(self) -> datetime | None:
-        """When it was measured; None for a published row."""
-        measured_at: datetime | None = self._values["measured_at"]
-        return measured_at
+    def median_change(self) -> float | None:
+        """Median change of the latency; None without a comparison."""
+        return self.spread.median if self.spread else None
+
+    @cached_property
+    def best(self) -> Row | None:
+        """The largest gain; None where nothing is clearly faster."""
+        return self.atlas.row(min(self._judged("faster"), key=self._change, default=None))
+
+    @cached_property
+    def worst(self) -> Row | None:
+        """Of those that are slower, or else of all, the largest loss or smallest gain."""
+        return self.atlas.row(max(self._judged("slower") or self.labels, key=self._change, default=None))
+
+    def _change(self, label: int) -> float:
+        return float(self.atlas.results.by_label.column("change")[label])
+
+    def _judged(self, verdict: str) -> list[int]:
+        verdicts = self.atlas.results.by_label.column("verdict")
+        return [label for label in self.labels if verdicts[label] == verdict]
 
 
-@dataclass(frozen=True, eq=False)
-class Section:
+# ── Devices ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_SECTION = ("origin", "workload", "torch", "compile_mode", "dtype")
+"""What the cells of a `Section` have in common."""
+
+
+class Section(_Cells):
     """The cells under one heading of a device page: one PyTorch version, mode, data type and source."""
 
-    slug: str
-    title: str  # plain text: what its cells have in common
-    torch: str
-    compile_mode: str
-    dtype: str
-    apart: str | None  # the data type, where there are others of this version and mode
-    origin: str
-    workload: Workload
-    source: SourceText
-    batch_sizes: tuple[int, ...]
-    models: int
-    unequal: int  # rows whose variants were measured at different batch sizes
-    is_by_family: bool  # its models are too many to be listed one by one
-    compared: Comparisons
+    origin, workload, torch, compile_mode, dtype = map(_of_all, _SECTION)
 
+    def __init__(self, atlas: Atlas, labels: Sequence[int], slug: str, *, is_apart: bool) -> None:
+        super().__init__(atlas, labels)
+        self.slug = slug
+        self.apart: str | None = self.dtype if is_apart else None  # where this version and mode have other data types
 
-@dataclass(frozen=True)
-class Batches:
-    """Change of the latency at the smallest and at the largest batch size: medians over the same comparisons."""
+    @cached_property
+    def title(self) -> str:
+        """What its cells have in common: plain text."""
+        words, row = self.atlas.words, self.atlas.results.by_label[self.labels[0]]
+        facts = [words.fact("torch", row), words.fact("compile_mode", row)]
+        if self.dtype != "float32" or self.workload == "throughput" or self.apart:
+            facts.append(words.value(self.dtype))
+        if self.workload == "throughput":
+            facts.append(words.named("workload", "throughput"))
+        return words.facts(facts)
 
-    small: int
-    large: int
-    small_change: float
-    large_change: float
-    count: int
-    noun: str  # what they are counted as: comparison, or published figure
+    @property
+    def source(self) -> SourceText:
+        """Where its figures come from."""
+        return source_of(self.atlas.results.by_label[self.labels[0]], self.atlas.language)
+
+    @cached_property
+    def batch_sizes(self) -> tuple[int, ...]:
+        """Its batch sizes."""
+        return tuple(sorted(self.distinct("batch_size")))
+
+    @cached_property
+    def unequal(self) -> int:
+        """How many rows have variants that were measured at different batch sizes."""
+        return sum(UNEQUAL_BATCHES in flags for flags in self.values("flags"))
+
+    @property
+    def is_by_family(self) -> bool:
+        """Whether its models are too many to be listed one by one."""
+        return self.workload == "throughput" or not self.atlas.listed
+
+    @cached_property
+    def compared(self) -> Comparisons:
+        """Its comparisons."""
+        return self.compared_by(self.workload)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,175 +268,20 @@ class Malloc:
         return (self.default.verdict, self.keep.verdict) == ("slower", "faster")
 
 
-_SECTION = ("origin", "workload", "torch", "compile_mode", "dtype")
-"""What the cells of a `Section` have in common."""
+class Device(_Cells):
+    """A device."""
 
-_VERSION_AND_MODE = ("torch", "compile_mode")
-
-Choose = Callable[[pd.DataFrame], pd.DataFrame]
-"""A function that returns some of the cells, such as those that know the cost of compiling."""
-
-
-@lru_cache(maxsize=2)
-def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
-    return tables.malloc_pairs(results.table)
-
-
-def _rows_by(choose: Choose) -> cached_property[tuple[Row, ...]]:
-    return cached_property(lambda known: known.rows_of(known.among(choose)))
-
-
-def _of_all(column: str) -> property:
-    """Return the property that holds what all cells have in a column."""
-    return property(lambda known: known.atlas.results.by_label.column(column)[known.labels[0]])
-
-
-class _Known:
-    """Some cells with the rows that the table of each name shows, none where it would be empty."""
-
-    atlas: Atlas
-    labels: Sequence[int]
-    compile_rows = _rows_by(tables.compile_rows)  # of compile_cost_table and break_even_table
-    mode_rows = _rows_by(tables.mode_rows)
-    memory_rows = _rows_by(tables.memory_rows)
-    efficiency_rows = _rows_by(tables.efficiency_rows)
-    cause_rows = _rows_by(tables.cause_rows)
-    break_rows = _rows_by(tables.break_rows)
-    skip_rows = _rows_by(tables.skip_rows)
-    recompile_rows = _rows_by(tables.recompile_rows)
-    version_rows = _rows_by(tables.version_rows)
+    slug, name, type, cores = map(_of_all, ("device", "device_name", "device_type", "cores"))
 
     @cached_property
-    def cells(self) -> pd.DataFrame:
-        """The cells."""
-        return self.atlas.results.newest.loc[[*self.labels]]
+    def label(self) -> str:
+        """Its name in the language of the page: plain text."""
+        return self.atlas.words.device(self.atlas.results.by_label[self.labels[0]])
 
-    def among(self, choose: Choose) -> list[int]:
-        """Return the labels of the cells that `choose` returns."""
-        return choose(self.cells).index.tolist()
-
-    def rows_of(self, labels: Iterable[int]) -> tuple[Row, ...]:
-        """Return some cells as pages see them."""
-        return tuple(self.atlas.row_of(label) for label in labels)
-
-    @cached_property
-    def latency(self) -> Comparisons:
-        """Its comparisons that ask for the latency of a batch."""
-        return self._comparisons("latency")
-
-    @cached_property
-    def throughput(self) -> Comparisons:
-        """Its comparisons that ask for as many images as possible."""
-        return self._comparisons("throughput")
-
-    def _comparisons(self, workload: Workload) -> Comparisons:
-        """Return the comparisons of a workload, of both origins: to be counted and ranked, never averaged."""
-        workloads = self.atlas.results.by_label.column("workload")
-        compared = self.among(tables.trusted)
-        return Comparisons(self.atlas, [label for label in compared if workloads[label] == workload])
-
-    @cached_property
-    def models(self) -> tuple[Model, ...]:
-        """Models of these cells."""
-        return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
-
-    @cached_property
-    def devices(self) -> tuple[Device, ...]:
-        """Devices of these cells."""
-        return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
-
-    def _distinct(self, column: str) -> list[Any]:
-        """Return the values of a column, in the order in which they first occur."""
-        return list(dict.fromkeys(self._column(column)))
-
-    def _column(self, column: str) -> list[Any]:
-        """Return the value of each cell in a column."""
-        values = self.atlas.results.by_label.column(column)
-        return [values[label] for label in self.labels]
-
-
-@dataclass(frozen=True, eq=False)
-class Comparisons(_Known):
-    """Comparisons of one workload: rows in which both variants have a latency, and nothing doubts it.
-
-    They are ranked. They are averaged only where they belong to one device and origin.
-    """
-
-    atlas: Atlas
-    labels: list[int]
-
-    @cached_property
-    def rows(self) -> tuple[Row, ...]:
-        """The comparisons."""
-        return self.rows_of(self.labels)
-
-    @cached_property
-    def by_device(self) -> tuple[Comparisons, ...]:
-        """Those of each device with each version of PyTorch, the newest first: what may be averaged."""
-        column = self.atlas.results.by_label.column
-        device, torch, origin = column("device"), column("torch"), column("origin")
-        groups: dict[tuple[str, ...], list[int]] = {}
-        for label in self.labels:
-            groups.setdefault((torch[label], device[label], origin[label]), []).append(label)
-        newest_first = sorted(groups.items(), key=lambda group: version_order(group[0][0]), reverse=True)
-        return tuple(Comparisons(self.atlas, labels) for _, labels in newest_first)
-
-    @cached_property
-    def slower(self) -> tuple[Row, ...]:
-        """Those in which the compiled model is slower, the largest loss first."""
-        return self.rows_of(sorted(self._judged("slower"), key=self._change, reverse=True))
-
-    @cached_property
-    def slower_families(self) -> tuple[str, ...]:
-        """The families of these."""
-        return tuple(dict.fromkeys(row.family for row in self.slower))
-
-    @cached_property
-    def median_change(self) -> float | None:
-        """Median change of the latency; None without a comparison."""
-        return self.spread.median if self.spread else None
-
-    @cached_property
-    def spread(self) -> Box | None:
-        """Quartiles of the change of the latency; None without a comparison."""
-        return Box.of(map(self._change, self.labels)) if self.labels else None
-
-    @cached_property
-    def best(self) -> Row | None:
-        """The largest gain; None where nothing is clearly faster."""
-        return self.atlas.row(min(self._judged("faster"), key=self._change, default=None))
-
-    @cached_property
-    def worst(self) -> Row | None:
-        """Of those that are slower, or else of all, the largest loss or smallest gain."""
-        return self.atlas.row(max(self._judged("slower") or self.labels, key=self._change, default=None))
-
-    def _change(self, label: int) -> float:
-        return float(self.atlas.results.by_label.column("change")[label])
-
-    def _judged(self, verdict: Verdict) -> list[int]:
-        """Return the labels of the comparisons with a verdict."""
-        verdicts = self.atlas.results.by_label.column("verdict")
-        return [label for label in self.labels if verdicts[label] == verdict]
-
-
-@dataclass(frozen=True, eq=False)
-class Device(_Known):
-    """A device; `label` is plain text in the language of the page."""
-
-    atlas: Atlas
-    labels: list[int]
-    slug: str
-    label: str
-    name: str
-    type: str
-    cores: int | None
-
-    def _comparisons(self, workload: Workload) -> Comparisons:
+    def compared_by(self, workload: Workload) -> Comparisons:
         """Return those of one origin only, measured ones where there are any: origins are never averaged."""
-        found = super()._comparisons(workload)
-        origins = self.atlas.results.by_label.column("origin")
-        measured = [label for label in found.labels if origins[label] == "measured"]
+        found = super().compared_by(workload)
+        measured = by_value(found.labels, found.values("origin")).get("measured")
         return Comparisons(self.atlas, measured) if measured else found
 
     @cached_property
@@ -311,115 +295,78 @@ class Device(_Known):
 
     @cached_property
     def malloc_pairs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """See `tables.malloc_pairs`."""
-        default, keep = self.atlas.malloc_pairs
+        """See `tables.malloc_pairs`: from all runs, because the newest one of a cell was measured one way only."""
+        default, keep = _malloc_pairs(self.atlas.results)
         is_own = (keep["device"] == self.slug).to_numpy()
         return default[is_own], keep[is_own]
 
-    @cached_property
+    @property
     def is_listed(self) -> bool:
         """Whether pages list its models one by one."""
         return bool(self.atlas.listed)
 
     @cached_property
-    def families(self) -> tuple[Family, ...]:
-        """Families with rows on this device, where models are listed by family."""
-        known = {model.family.slug for model in self.models if model.family}
-        return tuple(family for family in self.atlas.families if family.slug in known)
-
-    @cached_property
     def origins(self) -> tuple[str, ...]:
         """measured, published, or both."""
-        return tuple(sorted(self._distinct("origin")))
+        return tuple(sorted(self.distinct("origin")))
 
     @cached_property
     def modes(self) -> tuple[str, ...]:
         """Compile modes on this device."""
-        return tuple(sorted(self._distinct("compile_mode"), key=mode_order))
-
-    @cached_property
-    def batch_sizes(self) -> tuple[int, ...]:
-        """Batch sizes on this device."""
-        return tuple(sorted(self._distinct("batch_size")))
+        return tuple(sorted(self.distinct("compile_mode"), key=mode_order))
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Measured before published, `default` before other modes, then the sections with the most models first, then
         float32 before other data types."""
-        columns = [*_SECTION, "flags", "model", "batch_size"]
-        groups = sorted(
-            grouped(self.cells[columns], *_SECTION),
-            key=lambda named: (
-                *(named[0][0], mode_order(named[0][3])),
-                *(-named[1]["model"].nunique(), dtype_order(named[0][4])),
-            ),
-        )
-        slugs = _section_slugs([named for named, _ in groups])
-        dtypes = {(*named[1:4], named[4]) for named, _ in groups}
-        several = {key for key, count in Counter(each[:3] for each in dtypes).items() if count > 1}
+        groups = by_value(self.labels, zip(*map(self.values, _SECTION), strict=True))
+        models = {key: len(_Cells(self.atlas, labels).distinct("model")) for key, labels in groups.items()}
+        ordered = sorted(groups, key=lambda key: (key[0], mode_order(key[3]), -models[key], dtype_order(key[4])))
+        dtypes = Counter(key[1:4] for key in {(None, *key[1:]) for key in ordered})
+        slugs = _section_slugs(ordered)
         return tuple(
-            self._section(group, slug, *named, is_apart=named[1:4] in several)
-            for slug, (named, group) in zip(slugs, groups, strict=True)
+            Section(self.atlas, groups[key], slug, is_apart=dtypes[key[1:4]] > 1)
+            for key, slug in zip(ordered, slugs, strict=True)
         )
 
     def anchor(self, row: PlainRow) -> str:
         """Return the id of the heading on its page under which a row stands."""
-        key = tuple(row[name] for name in _SECTION)
-        own = next(each for each in self.sections if tuple(getattr(each, name) for name in _SECTION) == key)
+        own = next(each for each in self.sections if all(getattr(each, name) == row[name] for name in _SECTION))
         return f"{own.slug}-families" if own.is_by_family else f"{own.slug}-batch-{row['batch_size']}"
 
-    def _section(
-        self,
-        group: pd.DataFrame,
-        slug: str,
-        origin: str,
-        workload: Workload,
-        torch: str,
-        compile_mode: str,
-        dtype: str,
-        *,
-        is_apart: bool,
-    ) -> Section:
-        words = self.atlas.words
-        version, mode = (words.fact(name, {"torch": torch, "compile_mode": compile_mode}) for name in _VERSION_AND_MODE)
-        of_throughput = [words.workload(workload)] if workload == "throughput" else []
-        is_usual = dtype == "float32" and not of_throughput and not is_apart
-        return Section(
-            slug,
-            title=words.facts([version, mode, *([] if is_usual else [words.value(dtype)]), *of_throughput]),
-            torch=torch,
-            compile_mode=compile_mode,
-            dtype=dtype,
-            apart=dtype if is_apart else None,
-            origin=origin,
-            workload=workload,
-            source=source_of(self.atlas.results.by_label[group.index[0]], self.atlas.language),
-            batch_sizes=tuple(sorted(_distinct(group, "batch_size"))),
-            models=group["model"].nunique(),
-            unequal=int(group["flags"].str.contains(UNEQUAL_BATCHES).sum()),
-            is_by_family=workload == "throughput" or not self.atlas.listed,
-            compared=Comparisons(self.atlas, tables.trusted(self.cells.loc[group.index]).index.tolist()),
-        )
+
+@lru_cache(maxsize=2)
+def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return tables.malloc_pairs(results.table)
 
 
-@dataclass(frozen=True, eq=False)
-class Model(_Known):
-    """A model; `label` is that of the tables."""
+def _section_slugs(sections: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return a slug for each section, from its values of `_SECTION`: the version and the mode, and no more of the rest
+    than it takes to tell it from the others. A section in float32 keeps its address when others join it."""
+    rest = ((), ("origin",), ("dtype",), ("origin", "dtype"), ("origin", "workload", "dtype"))
+    forms = []
+    for section in sections:
+        values = dict(zip(_SECTION, section, strict=True))
+        values["dtype"] = values["dtype"].removeprefix("float32")
+        named = ([values[name] for name in ("torch", "compile_mode", *names)] for names in rest)
+        forms.append([slugify(" ".join(("torch", *each))) for each in named])
+    counts = [Counter(each) for each in zip(*forms, strict=True)]
+    return [next(form for form, count in zip(each, counts, strict=True) if count[form] == 1) for each in forms]
 
-    atlas: Atlas
-    labels: list[int]
-    slug: str
-    label = _of_all("model_label")
-    checkpoint = _of_all("checkpoint")
-    digest = _of_all("digest")  # "" unless it is a local checkpoint
-    model_type = _of_all("model_type")  # likewise
-    task = _of_all("task")
-    family_slug = _of_all("family")
+
+# ── Models ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Model(_Cells):
+    """A model. `digest` and `model_type` are "" unless it is a local checkpoint."""
+
+    slug, label, checkpoint = map(_of_all, ("model", "model_label", "checkpoint"))
+    digest, model_type, task, family_slug = map(_of_all, ("digest", "model_type", "task", "family"))
 
     @property
     def task_name(self) -> str:
         """What it does, in words."""
-        return self.atlas.words.task(self.task)
+        return self.atlas.words.named("task", self.task)
 
     @cached_property
     def family(self) -> Family | None:
@@ -430,7 +377,7 @@ class Model(_Known):
     def has_page(self) -> bool:
         """Whether it has a page of its own. A model that is only known from a benchmark of throughput, which has a
         thousand others, stands on the page of its family."""
-        return "latency" in self._distinct("workload")
+        return "latency" in self.distinct("workload")
 
     @property
     def place(self) -> str:
@@ -456,7 +403,7 @@ class Model(_Known):
     @cached_property
     def is_configuration(self) -> bool:
         """Whether it is a local checkpoint that was measured with random weights alone: it may have no others."""
-        return bool(self.digest) and self._distinct("weights") == ["random"]
+        return bool(self.digest) and self.distinct("weights") == ("random",)
 
     @cached_property
     def auto_class(self) -> str:
@@ -475,8 +422,6 @@ class Model(_Known):
         how = "from_config(AutoConfig.from_pretrained" if self.is_configuration else "from_pretrained"
         return f"{self.auto_class}.{how}"
 
-
-_has_page = attrgetter("has_page")
 
 _AUTO_CLASS_OF_TASK = {
     "image-classification": "AutoModelForImageClassification",
@@ -501,14 +446,10 @@ def auto_class(named: str, task: str) -> str:
     return _AUTO_CLASS_OF_TASK.get(task, "AutoModel")
 
 
-@dataclass(frozen=True, eq=False)
-class Family(_Known):
+class Family(_Cells):
     """Models whose names begin alike: with what precedes the first number or underscore, and the version before it."""
 
-    atlas: Atlas
-    labels: list[int]
-    slug: str
-    label: str
+    slug = label = _of_all("family")
 
     @cached_property
     def own_pages(self) -> tuple[Model, ...]:
@@ -516,36 +457,93 @@ class Family(_Known):
         return tuple(model for model in self.models if model.has_page)
 
     @cached_property
-    def throughput_rows(self) -> tuple[Row, ...]:
-        """Its rows in `throughput_table`."""
-        return self.rows_of(self.among(tables.throughput_rows))
-
-    @cached_property
     def sources(self) -> tuple[SourceText, ...]:
-        """Where these rows are from."""
+        """Where its rows in `throughput_table` are from."""
         rows = self.atlas.results.by_label
-        texts = (source_of(rows[label], self.atlas.language) for label in self.among(tables.throughput_rows))
+        texts = (source_of(rows[row.row], self.atlas.language) for row in self.throughput_rows)
         return tuple({text.key: text for text in texts}.values())
 
 
-class Atlas(_Known):
+# ── Everything ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Change of the latency at the smallest and at the largest batch size: medians over the same comparisons."""
+
+    small: int
+    large: int
+    small_change: float
+    large_change: float
+    count: int
+    noun: str  # what they are counted as: comparison, or published figure
+
+
+class Atlas(_Cells):
     """All results, in the language of the page."""
 
     def __init__(self, results: Results, language: Language) -> None:
-        self.atlas = self
+        super().__init__(self, results.newest.index.tolist())
         self.results = results
-        self.labels = results.newest.index.tolist()
         self.language = language
         self.words = Words(language, html=False)
-        self.row_of = cache(self._row_of)  # many pages show the same rows
+        self.row_of = cache(lambda label: Row(self, results.by_label[label]))  # many pages show the same rows
 
-    @cached_property
+    def row(self, label: int | None) -> Row | None:
+        """Return the row of a label, None for none."""
+        return None if label is None else self.row_of(label)
+
+    @property
     def cells(self) -> pd.DataFrame:
         """All cells."""
         return self.results.newest
 
-    def _row_of(self, label: int) -> Row:
-        return Row(self, self.results.by_label[label])
+    @cached_property
+    def device(self) -> Mapping[str, Device]:
+        """Devices by slug, in the order of the results: accelerators first."""
+        devices = by_value(self.labels, self.values("device"))
+        return {slug: Device(self, labels) for slug, labels in devices.items()}
+
+    @cached_property
+    def model(self) -> Mapping[str, Model]:
+        """Models by slug, by task."""
+        models = by_value(self.labels, self.values("model"))
+        found = (Model(self, labels) for labels in models.values())
+        return {each.slug: each for each in sorted(found, key=lambda each: (each.task, each.slug))}
+
+    @cached_property
+    def family(self) -> Mapping[str, Family]:
+        """Families by slug: of the models without a page, and of all where many have one."""
+        is_crowded = len(self.models) > FEW
+        listed = {each.family_slug for each in self.model.values() if is_crowded or not each.has_page}
+        labels = by_value(self.labels, self.values("family"))
+        return {slug: Family(self, labels[slug]) for slug in sorted(listed)}
+
+    @cached_property
+    def devices(self) -> tuple[Device, ...]:
+        """Every device, accelerators first."""
+        return tuple(self.device.values())
+
+    @cached_property
+    def machines(self) -> tuple[Device, ...]:
+        """CPUs that only this project has measured: its test machines, unless they are the reader's own."""
+        cpus = (device for device in self.devices if device.type == "cpu" and device.origins == ("measured",))
+        return tuple(device for device in cpus if device.slug not in self.results.own_devices)
+
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """Every model with a page of its own, by task."""
+        return tuple(model for model in self.model.values() if model.has_page)
+
+    @property
+    def listed(self) -> tuple[Model, ...]:
+        """Those of them that pages list one by one: all, or none where they are many."""
+        return self.models if len(self.models) <= FEW else ()
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Every family, by name; none where the models are few."""
+        return tuple(self.family.values())
 
     @property
     def estimates(self) -> Estimates:
@@ -563,76 +561,6 @@ class Atlas(_Known):
         return any(selfcheck.device != "cpu" for selfcheck in self.results.selfchecks)
 
     @cached_property
-    def device(self) -> Mapping[str, Device]:
-        """Devices by slug, in the order of the results: accelerators first."""
-        devices = by_value(self.labels, self._column("device"))
-        return {slug: self._device(slug, labels) for slug, labels in devices.items()}
-
-    @cached_property
-    def model(self) -> Mapping[str, Model]:
-        """Models by slug, by task."""
-        labels = by_value(self.labels, self._column("model"))
-        task = self.results.by_label.column("task")
-        by_task = sorted(labels, key=lambda slug: (task[labels[slug][0]], slug))
-        return {slug: Model(self, labels[slug], slug) for slug in by_task}
-
-    @cached_property
-    def family(self) -> Mapping[str, Family]:
-        """Families by slug: of the models without a page, and of all where many have one."""
-        labels: dict[str, list[int]] = {}
-        for model in sorted(self.model.values(), key=lambda model: model.slug):
-            labels.setdefault(model.family_slug, []).extend(model.labels)
-        listed = self.model.values() if len(self.models) > FEW else filterfalse(_has_page, self.model.values())
-        return {
-            slug: Family(self, sorted(labels[slug]), slug, slug)
-            for slug in sorted({each.family_slug for each in listed})
-        }
-
-    @property
-    def families(self) -> tuple[Family, ...]:
-        """Every family, by name; none where the models are few."""
-        return tuple(self.family.values())
-
-    def _device(self, slug: str, labels: list[int]) -> Device:
-        row = self.results.by_label[labels[0]]
-        return Device(self, labels, slug, self.words.device(row), row["device_name"], row["device_type"], row["cores"])
-
-    @cached_property
-    def devices(self) -> tuple[Device, ...]:
-        """Every device, accelerators first."""
-        return tuple(self.device.values())
-
-    @cached_property
-    def machines(self) -> tuple[Device, ...]:
-        """CPUs that only this project has measured: its test machines, unless they are the reader's own."""
-        own = self.results.own_devices
-        return tuple(
-            each
-            for each in self.devices
-            if each.type == "cpu" and each.origins == ("measured",) and each.slug not in own
-        )
-
-    @cached_property
-    def models(self) -> tuple[Model, ...]:
-        """Every model with a page of its own, by task."""
-        return tuple(model for model in self.model.values() if model.has_page)
-
-    @property
-    def listed(self) -> tuple[Model, ...]:
-        """Those of them that pages list one by one: all, or none where they are many."""
-        return self.models if len(self.models) <= FEW else ()
-
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """Names of the runs."""
-        return self.results.runs
-
-    @property
-    def records(self) -> int:
-        """How many records there are."""
-        return self.results.records
-
-    @cached_property
     def published(self) -> int:
         """How many rows the guide of 2023 has, those without figures included."""
         return len(self._of_2023)
@@ -640,12 +568,12 @@ class Atlas(_Known):
     @cached_property
     def imported(self) -> int:
         """How many rows other benchmarks have, those without figures included."""
-        return int((self.cells["origin"] == "published").sum()) - self.published
+        return self.values("origin").count("published") - self.published
 
     @cached_property
     def measured(self) -> int:
         """How many measured rows there are, those without figures included."""
-        return int((self.cells["origin"] == "measured").sum())
+        return self.values("origin").count("measured")
 
     @cached_property
     def batches(self) -> Batches | None:
@@ -663,11 +591,6 @@ class Atlas(_Known):
         )
 
     @cached_property
-    def malloc_pairs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """See `tables.malloc_pairs`: from all runs, because the newest one of a cell was measured one way only."""
-        return _malloc_pairs(self.results)
-
-    @cached_property
     def published_best(self) -> Row | None:
         """The largest gain among the latencies published in 2023."""
         return self.row(tables.best_row(self._of_2023))
@@ -677,55 +600,11 @@ class Atlas(_Known):
         """The largest loss or smallest gain among them."""
         return self.row(tables.worst_row(self._of_2023))
 
-    @property
-    def latest(self) -> datetime | None:
-        """When the newest record was measured."""
-        return last["measured_at"] if (last := self.results.last_measured) else None
-
-    @property
-    def torch(self) -> str | None:
-        """The PyTorch version of the newest record."""
-        return last["torch"] if (last := self.results.last_measured) else None
-
-    @property
-    def transformers(self) -> str | None:
-        """The Transformers version of the newest record."""
-        return last["transformers"] or None if (last := self.results.last_measured) else None
-
-    @property
-    def commit(self) -> str | None:
-        """The commit of the newest record."""
-        return last["commit"] or None if (last := self.results.last_measured) else None
-
-    def row(self, label: int | None) -> Row | None:
-        """Return the row of a label, None for none."""
-        return None if label is None else self.row_of(label)
-
     @cached_property
     def _of_2023(self) -> pd.DataFrame:
         return where(self.cells, self.cells["run"] == "huggingface-2023")
 
-
-def _section_slugs(sections: Sequence[tuple[Any, ...]]) -> list[str]:
-    """Return a slug for each section, from its values of `_SECTION`: the version and the mode, and no more of the rest
-    than it takes to tell it from the others. A section in float32 keeps its address when others join it."""
-    rest = ((), ("origin",), ("dtype",), ("origin", "dtype"), ("origin", "workload", "dtype"))
-    forms = [
-        [
-            slugify(" ".join(("torch", *(_in_address(named, name) for name in ("torch", "compile_mode", *names)))))
-            for names in rest
-        ]
-        for named in sections
-    ]
-    counts = [Counter(form[at] for form in forms) for at in range(len(rest))]
-    return [next(form for form, count in zip(each, counts, strict=True) if count[form] == 1) for each in forms]
-
-
-def _in_address(section: tuple[Any, ...], name: str) -> str:
-    value = str(section[_SECTION.index(name)])
-    return "" if value == "float32" else value
-
-
-def _distinct(cells: pd.DataFrame, column: str) -> list[Any]:
-    """Return the values of a column, in the order in which they first occur."""
-    return list(dict.fromkeys(cells[column].tolist()))
+    @property
+    def last(self) -> Row | None:
+        """The row that was measured last; None where there are only published figures."""
+        return self.row(last["row"] if (last := self.results.last_measured) else None)

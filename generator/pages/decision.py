@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, get_args
 
 import pandas as pd
@@ -19,8 +18,8 @@ from bench.statistics.verdicts import SAME
 from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.names import location
-from generator.data.selection import Row, Rows, records
-from generator.figures import matrix, tables
+from generator.data.selection import Row, Rows, records, trusted
+from generator.figures import matrix
 from generator.figures.markup import render
 from generator.figures.sources import source_key, source_of
 from generator.figures.tables import shown
@@ -88,10 +87,9 @@ _FIGURES = {
 _COLUMNS = (*("device", "model", "model_label", "checkpoint", "digest", "model_type", "profile"), *_PLAIN, *_FIGURES)
 
 
-@lru_cache(maxsize=2)
-def by_device(results: Results) -> Mapping[str, str]:
-    """Return the newest rows as the script reads them, by device. It is the same in all languages."""
-    return {str(device): _as_json(results, cells) for device, cells in results.newest.groupby("device", sort=False)}
+def of_device(results: Results, device: str) -> str:
+    """Return the newest rows of a device as the script reads them. They are the same in all languages."""
+    return _as_json(results, results.newest[results.newest["device"] == device])
 
 
 def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = True) -> str:
@@ -206,8 +204,8 @@ def _model(row: Row) -> tuple[str, str, str, str, str]:
 
 def _first_model(cells: pd.DataFrame) -> str:
     """Return the model of which a reader who has chosen nothing sees an answer."""
-    trusted = tables.trusted(cells)
-    answered = (cells if trusted.empty else trusted)["model"]
+    known = trusted(cells)
+    answered = (cells if known.empty else known)["model"]
     return FAMILIAR if (answered == FAMILIAR).any() else str(answered.iloc[0])
 
 
@@ -215,7 +213,7 @@ def _first_model(cells: pd.DataFrame) -> str:
 
 
 def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
-    """Return the form and the places for its answer. It stays hidden until its script has read a file of `by_device`.
+    """Return the form and the places for its answer. It stays hidden until its script has read a file of `of_device`.
 
     `addresses` has that of each file. `whole` is the address of the page with the whole answer, for a form that only
     has the short one. Such a form holds the rows of its first case, and reads a file when it is used.
@@ -223,7 +221,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
     words, cells = Words(atlas.language, html=False), atlas.results.newest
     questions = [each for each in get_args(Workload) if (cells["workload"] == each).any()]
     of_question = cells[cells["workload"] == questions[0]]
-    answered = set(tables.trusted(of_question)["device"]) or set(of_question["device"])
+    answered = set(trusted(of_question)["device"]) or set(of_question["device"])
     first_device = next(device.slug for device in atlas.devices if device.slug in answered)
     on_first = of_question[of_question["device"] == first_device]
     rows = on_first[on_first["model"] == _first_model(on_first)]
@@ -250,9 +248,11 @@ def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
 def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
     """Return the words of the script, with those that depend on the records: tasks, sources and doubts."""
     cells = atlas.results.newest
-    doubts = {each.kind: words.fault(each.kind) for anomalies in atlas.results.doubts.values() for each in anomalies}
+    doubts = {
+        each.kind: words.named("fault", each.kind) for anomalies in atlas.results.doubts.values() for each in anomalies
+    }
     every = words.language.gettext("All models for %(task)s")
-    tasks = {task: words.say(every, task=words.task(task)) for task in sorted(cells["task"].unique())}
+    tasks = {task: words.say(every, task=words.named("task", task)) for task in sorted(cells["task"].unique())}
     failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
     of_records = {"tasks": {} if whole else tasks, "sources": _sources(atlas, words), "doubts": doubts}
     return {**texts(words), "estimate": _estimate_texts(words), **failed, **of_records}

@@ -11,8 +11,9 @@ from markupsafe import Markup
 from bench.records.documents import Capture
 from generator.data.names import short_name
 from generator.drawing.curves import Curve, Curves, CurvesChart
+from generator.figures.cells import TableCell
 from generator.figures.charts import linear_ticks, log_ticks
-from generator.figures.markup import Line, Table, TableCell
+from generator.figures.markup import Line, Table
 from generator.figures.words import Words
 
 

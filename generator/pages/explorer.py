@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -22,9 +22,10 @@ from generator.data.load import Results
 from generator.data.registry import COLUMNS, COORDINATES
 from generator.data.selection import ORDERS, records
 from generator.figures import causes
-from generator.figures.markup import Link, render
+from generator.figures.cells import Link
+from generator.figures.markup import render
 from generator.figures.tables import cause_rows
-from generator.figures.words import Words
+from generator.figures.words import NAMES, Words
 from generator.languages.language import Language
 from generator.pages.atlas import Atlas
 from generator.pages.downloads import compact, json_values, rounded
@@ -253,18 +254,18 @@ def _phrases(language: Language) -> dict[str, str]:
 def _names(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
     """Return the names of the values of each filter, in the order in which they are offered."""
     table = atlas.results.table
-    names: dict[str, Callable[[str], str]] = {
-        "device": lambda slug: atlas.device[slug].label if slug in atlas.device else slug,
-        "workload": words.workload,
-        "task": words.task,
-        "status": lambda status: words.status_in_words(status) or words.language.gettext("passed"),
-        "verdict": words.verdict,
-        "origin": words.origin,
-    }
+
+    def name(column: str, value: str) -> str:
+        match column:
+            case "device":
+                return atlas.device[value].label if value in atlas.device else value
+            case "status":
+                return words.status_in_words(value) or words.language.gettext("passed")
+            case _:
+                return words.named(column, value) if column in NAMES else value
+
     return {
-        column: {
-            str(value): str(names.get(column, str)(str(value))) for value in _in_order(column, table[column].unique())
-        }
+        column: {str(value): str(name(column, str(value))) for value in _in_order(column, table[column].unique())}
         for column in FILTERS
         if column != "model"
     }
@@ -277,12 +278,14 @@ def _in_order(column: str, values: Iterable[Any]) -> Iterable[Any]:
 
 def _headings(words: Words) -> dict[str, str]:
     """Return the headings of the table, by column of the registry."""
-    return {column.name: words.title(column.explorer) for column in COLUMNS.values() if column.explorer}
+    shown = ((column.name, column.explorer, column.heading) for column in COLUMNS.values() if column.explorer)
+    return {name: words.title(heading if own is True else own) for name, own, heading in shown}
 
 
 def _details(words: Words) -> dict[str, str]:
     """Return the names of what an opened row shows: its sections, and the columns of the registry."""
     gettext = words.language.gettext
+    named = ((column.name, column.detail, column.heading) for column in COLUMNS.values() if column.detail)
     return {
         "figures": gettext("Figures with their intervals"),
         "graph": gettext("Graphs and causes"),
@@ -291,5 +294,5 @@ def _details(words: Words) -> dict[str, str]:
         "source": gettext("Source"),
         "samples": gettext("Samples"),
         **{name: words.heading(name) for name in ("date", "why")},
-        **{column.name: words.title(column.detail) for column in COLUMNS.values() if column.detail},
+        **{name: words.title(heading if own is True else own) for name, own, heading in named},
     }

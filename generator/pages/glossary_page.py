@@ -10,7 +10,8 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
-from generator.figures.markup import Line, Table, TableCell
+from generator.figures.cells import TableCell
+from generator.figures.markup import Line, Table
 from generator.figures.words import Words
 from generator.languages.glossary import Term, load_glossary
 from generator.languages.language import LOCALES, Language, load_locale, name_of, translated_languages

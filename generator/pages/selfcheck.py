@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from bench.records.documents import BOUND, Check, Selfcheck
 from generator.data.names import short_name
-from generator.figures.markup import Line, Table, TableCell
+from generator.figures.cells import TableCell
+from generator.figures.markup import Line, Table
 from generator.figures.words import Words
 
 

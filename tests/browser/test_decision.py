@@ -13,12 +13,11 @@ import pytest
 from atlas_data import measured, write
 from conftest import LANGUAGES, PREFIXES, THOROUGH
 from playwright.sync_api import Browser, Locator, Page, expect
-from unpacking import unpacked
+from unpacking import by_device, unpacked
 
 from bench.statistics.verdicts import SAME
 from browser.kinds import enter, switch
 from generator.data.load import load
-from generator.pages import decision
 
 pytestmark = pytest.mark.browser
 
@@ -29,7 +28,7 @@ ADDRESS = "should-i-compile/"
 @cache
 def files() -> Mapping[str, str]:
     """The records of each device."""
-    return decision.by_device(load())
+    return by_device(load())
 
 
 def record(device: str, model: str, batch_size: int) -> dict[str, Any]:
@@ -494,7 +493,7 @@ def test_unequal_batches_give_no_recommendation_and_say_why(page: Page, hosted_s
 def test_where_too_little_is_known_the_answer_names_what_to_measure(
     page: Page, hosted_site: str, tmp_path: Path
 ) -> None:
-    alone = decision.by_device(load(write(tmp_path, [measured(model="A", checkpoint="a/a")])))
+    alone = by_device(load(write(tmp_path, [measured(model="A", checkpoint="a/a")])))
     page.route("**/t4.json", lambda route: route.fulfill(body=next(iter(alone.values()))))
     page.goto(f"{hosted_site}{ADDRESS}#question=latency&device=a100&model=detr&batch=1")
     expect(page.locator(".decision-case")).to_contain_text("DETR · A100")

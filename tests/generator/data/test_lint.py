@@ -19,7 +19,8 @@ from generator.checks.data_notes import data_notes, pinned_torch
 from generator.data.lint import STALE_DAYS, Anomaly, lint, stale
 from generator.data.load import load
 from generator.data.selection import Row
-from generator.figures.words import Words
+from generator.figures.findings import finding
+from generator.figures.words import NAMES, Words
 from generator.languages.language import load_language
 
 
@@ -213,16 +214,15 @@ def test_two_common_cells_do_not_make_an_order(tmp_path: Path) -> None:
 
 
 def test_flags_are_told_in_words_and_none_is_forgotten() -> None:
-    words = Words(load_language("en"), html=False)
     sources = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "bench" / "exchange").rglob("*.py")}
     flags = set(re.findall(r'"([a-z]+(?:-[a-z]+)*-(?:stated|apart|kept|named|unbatched|compiled))"', str(sources)))
-    assert flags == set(words.flags)
+    assert flags == set(NAMES["flag"])
     doctor = (ROOT / "bench" / "measuring" / "doctor.py").read_text(encoding="utf-8")
-    assert set(re.findall(r'Complaint\(\s*"([\w-]+)"', doctor)) == set(words.checks)
+    assert set(re.findall(r'Complaint\(\s*"([\w-]+)"', doctor)) == set(NAMES["check"])
 
 
 def test_a_flag_that_nobody_knows_stands_for_itself_and_is_no_markup() -> None:
     words = Words(load_language("en"), html=True)
-    told = words.finding(Anomaly("flag", (0,), {"flag": "compile-mode-not-stated"}), [{}])
+    told = finding(Anomaly("flag", (0,), {"flag": "compile-mode-not-stated"}), [{}], words)
     assert told == "The importer marked 1 row: the compile mode is not stated."
-    assert "&lt;i&gt;" in words.finding(Anomaly("complaint", (0,), {"check": "<i>"}), [{}])
+    assert "&lt;i&gt;" in finding(Anomaly("complaint", (0,), {"check": "<i>"}), [{}], words)

@@ -15,7 +15,7 @@ from throughput_records import throughput
 from bench.records.record import Measurement, Record, Samples, Source, Status
 from generator.data.load import Results, load
 from generator.data.registry import column
-from generator.data.selection import records as plain
+from generator.data.selection import records as plain, trusted
 from generator.figures import tables
 
 
@@ -62,7 +62,7 @@ def test_the_conclusion_follows_the_name_and_the_source_comes_last(told: pd.Data
     made = (tables.latency, tables.slower, tables.compile_cost, tables.break_even, tables.modes, tables.memory)
     for lines in (*made, tables.efficiency, tables.causes, tables.versions, tables.summary, tables.models):
         _name, first, *others = columns(lines(both))
-        assert column(first).is_decisive, lines
+        assert column(first).decisive, lines
         assert "origin" not in others[:-1], lines
     assert columns(tables.break_even(told))[1:3] == ["break_even_calls", "break_even_warm_calls"]
 
@@ -100,7 +100,7 @@ def test_summary_has_a_line_per_device_and_source(tmp_path: Path) -> None:
     assert (guide["models"], guide["comparisons"], guide["slower"]) == (12, 47, 0)
     assert (own["batch_sizes"], guide["batch_sizes"]) == ((1,), (1, 4, 16))
     assert own["quartiles"] is None, "one comparison has none"
-    changes = tables.trusted(chosen(load(tmp_path), device="a100", origin="published"))["change"]
+    changes = trusted(chosen(load(tmp_path), device="a100", origin="published"))["change"]
     assert guide["quartiles"] == pytest.approx(changes.quantile([0.25, 0.75]).tolist())
 
 

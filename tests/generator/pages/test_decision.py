@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from atlas_data import ON_CPU, measured, measurement, mixed, write
-from unpacking import unpacked
+from unpacking import by_device, unpacked
 
 from bench.records.record import Status
 from generator.data.load import Results, load
@@ -37,7 +37,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def test_the_data_hold_every_newest_row_with_its_intervals(results: Results) -> None:
-    files = decision.by_device(results)
+    files = by_device(results)
     assert list(files) == list(results.newest["device"].unique())
     rows = [row for text in files.values() for row in unpacked(text)]
     assert len(rows) == len(results.newest)
@@ -57,12 +57,12 @@ def shipped() -> Results:
 
 
 def test_the_data_of_a_device_are_light(shipped: Results) -> None:
-    weights = {device: len(gzip.compress(text.encode(), 6)) for device, text in decision.by_device(shipped).items()}
+    weights = {device: len(gzip.compress(text.encode(), 6)) for device, text in by_device(shipped).items()}
     assert {device: weight for device, weight in weights.items() if weight > MOST_BYTES_OF_A_DEVICE} == {}
 
 
 def test_throughput_is_what_the_source_printed_and_the_newest_torch_comes_first(shipped: Results) -> None:
-    rows = unpacked(decision.by_device(shipped)["rtx-4090"])
+    rows = unpacked(by_device(shipped)["rtx-4090"])
     both = [row for row in rows if (row["model"], row["input_size"]) == ("resnet50", "224×224")]
     ages = {row["torch"]: row["age"] for row in both}
     assert ages == {"2.9.1": 0, "2.4.0": 1}
@@ -80,7 +80,7 @@ def test_throughput_is_what_the_source_printed_and_the_newest_torch_comes_first(
 def test_each_source_has_its_words_once(shipped: Results) -> None:
     text = decision.form(Atlas(shipped, load_language("en")), Addresses())
     texts = json.loads(html.unescape(re.findall(r'data-texts="([^"]*)"', text)[0]))
-    told = {row["source"] for each in decision.by_device(shipped).values() for row in unpacked(each)}
+    told = {row["source"] for each in by_device(shipped).values() for row in unpacked(each)}
     assert told == set(texts["sources"]) >= {"timm", "paper-2023", "measured"}
     protocol = sources(load_language("en"))["timm"].protocol
     assert texts["sources"]["timm"]["throughput"].startswith(protocol)
@@ -130,4 +130,4 @@ def test_the_form_begins_with_a_case_that_has_an_answer(tmp_path: Path) -> None:
     sound = measured()  # of a model and on a device that are known
     html_of = decision.form(Atlas(load(write(tmp_path, [doubtful, sound])), load_language("en")), Addresses())
     assert 'name="model" value="vit"' in html_of
-    assert json.loads(next(iter(decision.by_device(load(tmp_path)).values())))["first"] == {"latency": "vit"}
+    assert json.loads(next(iter(by_device(load(tmp_path)).values())))["first"] == {"latency": "vit"}

@@ -16,18 +16,19 @@ from typing import Any
 import pytest
 from conftest import LANGUAGES, PREFIXES, BuiltSite
 from markdown_html import to_html
-from unpacking import unpacked
+from unpacking import by_device, unpacked
 
 from bench.statistics.verdicts import NOISE, SAME
 from generator.data.load import Results, load
 from generator.data.selection import Row, records
 from generator.drawing import plot
 from generator.figures import charts, matrix, tables
-from generator.figures.markup import TONES, Tables
+from generator.figures.cells import TONES
+from generator.figures.markup import Tables
 from generator.figures.matrix import MatrixTables
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN, load_language
-from generator.pages import decision, downloads, explorer
+from generator.pages import downloads, explorer
 from generator.pages.atlas import Atlas
 
 EN = load_language("en")
@@ -44,9 +45,7 @@ def rows() -> list[Row]:
 
 def decided() -> list[dict[str, Any]]:
     """The rows from which the form answers."""
-    return [
-        row | {"device": device} for device, data in decision.by_device(results()).items() for row in unpacked(data)
-    ]
+    return [row | {"device": device} for device, data in by_device(results()).items() for row in unpacked(data)]
 
 
 def cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -132,7 +131,7 @@ def test_the_table_of_causes_names_each_verdict() -> None:
     lines = tables.causes(cells)
     at = {name: list(lines.columns).index(name) for name in ("change", "verdict")}
     for row, line in zip(records(cells), lines_of(lines, records(cells)), strict=True):
-        assert line[at["verdict"]].partition("|")[2] == words.verdict(row["verdict"])
+        assert line[at["verdict"]].partition("|")[2] == words.named("verdict", row["verdict"])
         assert tone_of(line[at["change"]]) == tone(row)
 
 

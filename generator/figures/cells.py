@@ -1,0 +1,348 @@
+"""The cells of tables in one language: a value of a column becomes HTML, and what the cell sorts by.
+
+A format of the registry shows a value alone. A few columns show more, such as the row with the largest gain: they are
+named in `Cells.BY_COLUMN`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from markupsafe import Markup, escape
+
+from bench.records.record import Status
+from bench.statistics.digits import decimals
+from bench.statistics.verdicts import Verdict, judge_change, time_change
+from generator.data.digits import digits
+from generator.data.load import Results
+from generator.data.registry import ON, VERSION, Column, Format, series
+from generator.data.selection import Row
+from generator.figures import causes, findings
+from generator.figures.sources import source_of
+from generator.figures.words import DOUBT, Words
+from generator.languages.language import UNKNOWN
+
+TONES: Mapping[Verdict, str] = {"faster": " better", "slower": " worse"}
+"""The class of a change by its verdict, after a space. Any other verdict has none. The charts have the same colours."""
+
+STATUS_SHOWN = {"eager_ms", "compiled_ms", "change", "image_change"}
+"""Columns that show the status of a row in place of a figure."""
+
+NAME = 18
+"""Letters of the longest name of a row that is not broken, beside a column of figures."""
+
+SCALES = {"flop": 1e9, "eager_flop_s": 1e12, "compiled_flop_s": 1e12}
+"""Units in which figures are shown: GFLOP and TFLOP/s."""
+
+PLACES = {"eager_peak_memory_gb": 3, "compiled_peak_memory_gb": 3, "memory_gb": 1}
+"""Decimals of figures that are known better than three digits say."""
+
+
+Link = Callable[[str, str], str | None]
+"""Returns the address of a page from its kind (device, model) and slug, None for no link."""
+
+
+class TableCell(NamedTuple):
+    """One cell: its HTML, what it sorts by (None: by its text), and for a header cell its scope."""
+
+    html: str
+    sort: str | None = None
+    classes: str = ""
+    scope: str = "row"
+
+
+def number_cell(html: str, sort: float | None = None, tone: str = "") -> TableCell:
+    """Return a cell of a column of figures; one without a value sorts first."""
+    return TableCell(html, "" if sort is None else repr(round(sort, 6)), f"number{tone}")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Makes cells from values, with the rows that they are of."""
+
+    words: Words
+    results: Results
+    link: Link
+
+    def of(self, column: Column, value: Any, row: Row) -> TableCell:
+        """Return the cell of a row in a column."""
+        kind, _ = series(column.name)
+        if value is None and column.alignment == "end":
+            marked = self.status(row["status"]) if column.name in STATUS_SHOWN else ""
+            return TableCell(marked, "", "number status") if marked else number_cell(UNKNOWN)
+        shown = self.BY_COLUMN.get(column.name) or self.BY_COLUMN.get(f"{kind} ") or self.BY_FORMAT[column.format]
+        return shown(self, column.name, value, row)
+
+    # ── Formats ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _name(self, name: str, value: Any, row: Row) -> TableCell:
+        """Show a value in words, and several as the language joins them; a device or a model as a link."""
+        if isinstance(value, tuple):
+            return TableCell(self.words.names(value) if value else UNKNOWN)
+        machine = self.words.machine(row, self.results.own_devices) if name == "device" else ""
+        html = self.linked(name, row) if name in row else self.words.coordinate(name, {name: value})
+        return TableCell(above(html, machine) if machine else html)
+
+    def _code(self, _name: str, value: str | tuple[str, ...], _row: Row) -> TableCell:
+        texts = (value,) if isinstance(value, str) else value
+        return TableCell(
+            Markup("<br>").join(Markup("<code>{}</code>").format(text) for text in texts if text) or UNKNOWN
+        )
+
+    def _prose(self, _name: str, text: str, _row: Row) -> TableCell:
+        """Show what PyTorch or an error said, in its own words."""
+        code = Markup('<code lang="en">{}</code>').format(text)
+        return TableCell(code if text else UNKNOWN, classes="verbatim")
+
+    def _number(self, _name: str, value: int, _row: Row) -> TableCell:
+        return TableCell(self.number(value), str(value), "number")
+
+    def _figure(self, name: str, value: float, row: Row) -> TableCell:
+        """Show a figure with the digits that its interval supports; beside a latency the status of its row."""
+        value /= SCALES.get(name, 1.0) * (row["batch_size"] if name == "flop" else 1.0)
+        places = PLACES.get(name, decimals(value))
+        if name.endswith(("_ms", "_s")) and name not in SCALES and name in row:
+            places = digits(row, name)
+        text = self.number(value, places)
+        if name == "compiled_ms" and (marked := self.status(row["status"])):
+            text = Markup("{} {}").format(text, marked)
+        return number_cell(text, value)
+
+    def _ratio(self, _name: str, value: float, row: Row) -> TableCell:
+        return number_cell(self.words.value(self.words.language.ratio(value, digits(row, "speedup"))), value)
+
+    def _change(self, name: str, value: float, row: Row) -> TableCell:
+        """Show a change, in the colour of its verdict; one without an interval is judged by its size."""
+        if name in STATUS_SHOWN:
+            return number_cell(self.change(row), value, TONES.get(row["verdict"], ""))
+        return number_cell(self.percent(value), value, TONES.get(judge_change(value), ""))
+
+    def _rate_change(self, _name: str, value: float, _row: Row) -> TableCell:
+        """Show a change of a throughput without an interval: more is better."""
+        return number_cell(self.percent(value), value, TONES.get(judge_change(time_change(value)), ""))
+
+    def _share(self, _name: str, value: float, _row: Row) -> TableCell:
+        return number_cell(self.words.value(self.words.language.percent(value, 0)), value)
+
+    def _rate(self, _name: str, value: float, _row: Row) -> TableCell:
+        return number_cell(self.words.value(self.words.rate(value)), value)
+
+    # ── Columns that show more ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _family(self, _name: str, slug: str, _row: Row) -> TableCell:
+        return TableCell(Markup('<a href="{}">{}</a>').format(self.link("family", slug), self.words.value(slug)))
+
+    def _sized_model(self, _name: str, _slug: str, row: Row) -> TableCell:
+        """Show a model, with the size of its images below it."""
+        name, size = _breakable(self.linked("model", row)), self.words.coordinate("input_size", row)
+        return TableCell(above(name, size), f"{row['model']} {len(row['input_size'])} {row['input_size']}")
+
+    def _interval(self, _name: str, low: float, row: Row) -> TableCell:
+        ends = (self.words.language.number(row[end], digits(row, "speedup")) for end in ("speedup_low", "speedup_high"))
+        return number_cell(self.words.value("–".join(ends)), low)
+
+    def _quartiles(self, _name: str, ends: tuple[float, float], _row: Row) -> TableCell:
+        low, high = map(self.percent, ends)
+        return number_cell(
+            self.words.say(self.words.language.gettext("%(low)s to %(high)s"), low=low, high=high), ends[0]
+        )
+
+    def _batch_sizes(self, _name: str, values: Sequence[int], _row: Row) -> TableCell:
+        """Show two numbers as they are, and the ends of more."""
+        ends = map(self.words.language.number, values if len(values) < 3 else (values[0], values[-1]))
+        separator = ", " if len(values) < 3 else "–"
+        return TableCell(self.words.value(separator.join(ends)), str(values[0]) if values else "", "number")
+
+    def _bounds(self, _name: str, value: tuple[float, float], _row: Row) -> TableCell:
+        return TableCell(self.words.bounds(*value), repr(value[0]))
+
+    def _best(self, name: str, label: int, _row: Row) -> TableCell:
+        """Show the largest gain, with the model or device that has it, and the batch size if readers choose it."""
+        best = self.results.by_label[label]
+        names = [_breakable(self.words.fact(name.removeprefix("best_"), best))]
+        if best["workload"] == "latency":
+            names.append(self.words.fact("batch_size", best))
+        return number_cell(above(self.change(best), self.words.facts(names)), best["change"])
+
+    def _modes(self, _name: str, modes: tuple[str, ...], _row: Row) -> TableCell:
+        """Show modes below each other: a hyphen is no place to break a mode."""
+        return TableCell(Markup("<br>").join(map(self.words.value, modes)), classes="modes")
+
+    def _origins(self, _name: str, value: str | tuple[str, ...], _row: Row) -> TableCell:
+        origins = (value,) if isinstance(value, str) else value
+        return TableCell(Markup("<br>").join(self.words.named("origin", each) for each in origins))
+
+    def _source(self, _name: str, label: int, _row: Row) -> TableCell:
+        return TableCell(self.words.phrase(source_of(self.results.by_label[label], self.words.language).name))
+
+    def _calls(self, name: str, value: float, row: Row) -> TableCell:
+        """Show the calls that repay the compilation, with their interval: open at its end where it may never pay."""
+        low, high = row[f"{name}_low"], row[f"{name}_high"]
+        if math.isinf(value):
+            return TableCell(escape(self.words.language.gettext("never")), "1e300", "number")
+        certain = min(0, digits(row, name))
+        text = self.number(value, certain)
+        if low is not None and high is not None:
+            first, last = (self.words.language.number(end, certain) for end in (low, min(high, 1e300)))
+            text = above(text, self.words.value(f"≥ {first}" if math.isinf(high) else f"{first}–{last}"))
+        return number_cell(text, value)
+
+    def _flop_s(self, name: str, value: float, row: Row) -> TableCell:
+        """Show TFLOP/s, with the share of the peak below it."""
+        cell, share = self._figure(name, value, row), row[name.replace("_flop_s", "_matmul_share")]
+        if share is None:
+            return cell
+        message = self.words.language.gettext("%(share)s of the peak")
+        return cell._replace(
+            html=above(cell.html, self.words.say(message, share=self.words.language.percent(share, 0)))
+        )
+
+    def _version(self, _name: str, label: int, _row: Row) -> TableCell:
+        """Show the compiled latency with one version of torch, with the eager one below it."""
+        row = self.results.by_label[label]
+        eager, compiled = (self.number(row[name], digits(row, name)) for name in ("eager_ms", "compiled_ms"))
+        return number_cell(self._above_eager(self._doubted(compiled, row), eager), row["compiled_ms"])
+
+    def _version_change(self, name: str, changes: Mapping[str, float], row: Row) -> TableCell:
+        """Show the change from the oldest to the newest version: compiled, and eager below it."""
+        cell = self._change(name, changes["compiled"], row)
+        return cell._replace(html=self._above_eager(cell.html, self.percent(changes["eager"])))
+
+    def _throughput(self, _name: str, label: int, _row: Row) -> TableCell:
+        """Show the change on one device, with the images per second of both variants and the batch size below it."""
+        row = self.results.by_label[label]
+        change = self._doubted(UNKNOWN if row["change"] is None else self.change(row), row)
+        rates = map(self.words.rate, (row["eager_images_s"], row["compiled_images_s"]))
+        below = self.words.lines([self.words.value(" → ".join(rates)), self.words.fact("batch_size", row)])
+        return number_cell(above(change, below), row["change"], TONES.get(row["verdict"], ""))
+
+    def _date(self, _name: str, label: int, _row: Row) -> TableCell:
+        row, language = self.results.by_label[label], self.words.language
+        if row["measured_at"]:
+            return TableCell(self.words.value(language.date(row["measured_at"])), row["measured_at"].isoformat())
+        return TableCell(self.words.value(language.iso_date(row["source_date"])), row["source_date"])
+
+    def _devices(self, _name: str, labels: tuple[int, ...], _row: Row) -> TableCell:
+        names = (self.linked("device", self.results.by_label[label]) for label in labels)
+        return TableCell(Markup("<br>").join(names), str(len(labels)))
+
+    def _run(self, _name: str, value: str, row: Row) -> TableCell:
+        name = Markup("<code>{}</code>").format(value)
+        if not row["source_url"]:
+            return TableCell(name)
+        link = Markup('<a href="{}" lang="en" dir="ltr">{}</a>').format(row["source_url"], row["source_title"])
+        return TableCell(Markup("{}<br>{}").format(name, link))
+
+    def _settings(self, _name: str, value: str, _row: Row) -> TableCell:
+        pairs = json.loads(value or "{}").items()
+        return self._code("", tuple(f"{key}={setting}" for key, setting in pairs), {})
+
+    def _causes(self, _name: str, value: str, row: Row) -> TableCell:
+        return TableCell(causes.why(value, row["verdict"], self.words), classes="prose")
+
+    def _fault(self, _name: str, position: int, _row: Row) -> TableCell:
+        return TableCell(self.words.named("fault", self.results.problem_groups[position][0].kind))
+
+    def _finding(self, _name: str, position: int, _row: Row) -> TableCell:
+        told = findings.told(self.results.problem_groups[position], self.results.by_label, self.words)
+        return TableCell(told, classes="prose")
+
+    BY_FORMAT: ClassVar[Mapping[Format, Callable[[Cells, str, Any, Row], TableCell]]] = {
+        "name": _name,
+        "code": _code,
+        "prose": _prose,
+        "number": _number,
+        "figure": _figure,
+        "ratio": _ratio,
+        "change": _change,
+        "rate_change": _rate_change,
+        "share": _share,
+        "rate": _rate,
+    }
+    BY_COLUMN: ClassVar[Mapping[str, Callable[[Cells, str, Any, Row], TableCell]]] = {
+        "family": _family,
+        "sized_model": _sized_model,
+        "interval": _interval,
+        "quartiles": _quartiles,
+        "batch_sizes": _batch_sizes,
+        "bounds": _bounds,
+        "best_model": _best,
+        "best_device": _best,
+        "modes": _modes,
+        "origin": _origins,
+        "source": _source,
+        "break_even_calls": _calls,
+        "break_even_warm_calls": _calls,
+        "eager_flop_s": _flop_s,
+        "compiled_flop_s": _flop_s,
+        f"{VERSION} ": _version,
+        "version_change": _version_change,
+        f"{ON} ": _throughput,
+        "date": _date,
+        "device_names": _devices,
+        "run": _run,
+        "settings": _settings,
+        "why": _causes,
+        "fault": _fault,
+        "finding": _finding,
+    }
+
+    # ── Parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def linked(self, name: str, row: Row) -> str:
+        """Return the value of a coordinate, linked to the page of a device or model."""
+        text = self.words.coordinate(name, row)
+        address = self.link(name, row[name]) if name in {"device", "model"} else None
+        if not address:
+            return text
+        label = Markup(text).striptags() if "-" in text else ""  # noqa: S704  # was markup before
+        whole = Markup(' class="whole"') if "-" in label and len(label) <= NAME else ""
+        return Markup('<a href="{}"{}>{}</a>').format(address, whole, text)
+
+    def status(self, status: str) -> str:
+        """Return a status with its explanation; "" for a pass."""
+        if status == Status.PASS:
+            return ""
+        explanation = str(self.words.status_explained(status))
+        return Markup('<abbr title="{}">{}</abbr>').format(explanation, self.words.status(status))
+
+    def number(self, value: float, places: int | None = None) -> str:
+        """Return a number."""
+        return self.words.value(self.words.language.number(value, places))
+
+    def change(self, row: Row) -> str:
+        """Return the change of a row with the digits that are certain."""
+        return self.percent(row["change"], digits(row, "change") - 2)
+
+    def percent(self, value: float, places: int = 1) -> str:
+        """Return a signed change."""
+        return self.words.value(self.words.percent(value, places))
+
+    def _doubted(self, figure: str, row: Row) -> str:
+        """Mark a doubtful figure, before its digits in every language, so that these stay in line."""
+        if row["verdict"] != "doubtful":
+            return figure
+        return Markup(self.words.language.isolate(marked(figure)))  # noqa: S704  # was markup before
+
+    def _above_eager(self, compiled: str, eager: str) -> str:
+        return above(compiled, self.words.say(self.words.language.gettext("eager %(figure)s"), figure=eager))
+
+
+def marked(html: str) -> Markup:
+    """Put the mark of doubt before a figure or a note."""
+    return Markup('<span class="doubt">{}</span> {}').format(DOUBT, html)
+
+
+def above(html: str, below: str) -> Markup:
+    """Return two lines of a cell, the second in small letters."""
+    return Markup("{}<br><small>{}</small>").format(html, below)
+
+
+def _breakable(html: str) -> str:
+    """Return the name of a model with places to break, if it is a long one."""
+    long = "_" in html and len(Markup(html).striptags()) > NAME  # noqa: S704  # was markup before
+    return Markup(html.replace("_", Markup("_<wbr>"))) if long and "href" not in html else html  # noqa: S704
