@@ -7,6 +7,7 @@ file name.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _MAX_SLUG = 80
 
@@ -21,6 +22,7 @@ def slugify(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_MAX_SLUG].rstrip("-")
 
 
+@cache
 def family_slug(label: str) -> str:
     """Return the slug of the family of a model: ``vit`` for vit_base_patch16, ``mobilenet`` for mobilenetv3_small,
     ``res2net`` for res2net50, ``efficientnet`` for tf_efficientnet_b0."""

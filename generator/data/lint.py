@@ -18,7 +18,7 @@ import pandas as pd
 
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
 from bench.statistics.verdicts import SAME, Verdict
-from generator.data.selection import grouped, is_comparison, numbered, version_order
+from generator.data.selection import by_value, grouped, is_comparison, numbered, version_order
 
 Kind = Literal[
     "repeated",
@@ -81,6 +81,11 @@ MIN_SIBLINGS = 3
 
 _RESTLESS = (Status.UNSTABLE, Status.THROTTLED)
 _VARIANTS = ("eager_ms", "compiled_ms")
+_READ = (
+    *("device", "model", "torch", "compile_mode", "batch_size", "workload", "run", "measured_at", "status", "reason"),
+    *("verdict", "change", "eager_ms", "compiled_ms", "speedup", "speedup_low", "speedup_high", "paired_speedup"),
+    *("flop", "matmul_flop_s", "eager_host_bound", "flags"),
+)
 _SETTING = ["dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin"]
 
 
@@ -113,10 +118,10 @@ def doubted(cells: pd.DataFrame, labels: Iterable[int]) -> pd.DataFrame:
 
 def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     """Return everything that does not fit together in `cells`, by kind and then by row."""
+    cells = cells[[*_READ, *_SETTING]]  # a copy of some rows with all columns takes long
     found = [*_repeated(cells), *_version_jump(cells), *_flags(cells)]
     for _, rows in grouped(cells, "origin"):  # the benchmarks of another origin may differ
-        found += lint_alone(rows)
-        for rule in (_device_order, _batch_order, _without_reason, _gaps):
+        for rule in (*_ALONE, _device_order, _batch_order, _without_reason, _gaps):
             found += rule(rows)
     repeated = {row for anomaly in found if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
@@ -126,7 +131,8 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
 
 def lint_alone(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Yield what does not fit together within a row, whatever other rows say."""
-    for rule in (_by_importers, _implausible, _impossible, _unstable, _disturbed, _without_interval):
+    yield from (each for each in _flags(cells) if each.kind in _OF_ROWS.values())
+    for rule in _ALONE:
         yield from rule(cells)
 
 
@@ -324,36 +330,33 @@ def _without_reason(cells: pd.DataFrame) -> Iterator[Anomaly]:
         yield Anomaly("no_reason", (label,), {"status": status})
 
 
+_ALONE = (_implausible, _impossible, _unstable, _disturbed, _without_interval)
+
 # ── Flags ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _OF_ROWS: Mapping[str, Kind] = {UNEQUAL_BATCHES: "unequal_batches", TOY: "toy"}
 """Flags of importers that doubt each row by itself."""
 
 
-def _by_importers(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find rows whose two variants had different batches, and models that exist for tests, as their importer says."""
-    for flag, labels in _by_flag(cells).items():
-        if flag in _OF_ROWS:
-            yield from (Anomaly(_OF_ROWS[flag], (label,)) for label in labels)
-
-
 def _flags(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Report what an importer could not know or found wrong, and what the doctor found on the machine during the
     measurement. Figures: flag, its identifier; or check, the name of the doctor's."""
     for flag, labels in _by_flag(cells).items():
-        if flag.startswith(DOCTOR):
+        if flag in _OF_ROWS:
+            yield from (Anomaly(_OF_ROWS[flag], (label,)) for label in labels)
+        elif flag.startswith(DOCTOR):
             yield Anomaly("complaint", tuple(labels), {"check": flag.removeprefix(DOCTOR)})
-        elif flag not in _OF_ROWS:
+        else:
             yield Anomaly("flag", tuple(labels), {"flag": flag})
 
 
 def _by_flag(cells: pd.DataFrame) -> Mapping[str, list[int]]:
     """Return the labels of the rows by flag, sorted by flag."""
     labels: defaultdict[str, list[int]] = defaultdict(list)
-    for label, flags in _labelled(cells["flags"]):
+    for flags, several in by_value(cells.index.tolist(), cells["flags"].tolist()).items():
         for flag in dict.fromkeys(flags.split()):
-            labels[flag].append(label)
-    return {flag: labels[flag] for flag in sorted(labels)}
+            labels[flag] += several
+    return {flag: sorted(labels[flag]) for flag in sorted(labels)}
 
 
 def _labelled(values: pd.Series) -> Iterator[tuple[int, Any]]:

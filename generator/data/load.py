@@ -8,11 +8,9 @@ any other: it has a status and a reason, and no figures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ from generator.data.families import family_slug
 from generator.data.lint import Anomaly, doubted, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
-from generator.data.rows import FileRows, Key, rows_of
+from generator.data.rows import FileRows, Key, frame, rows_of
 from generator.data.selection import ORDERS, Records, Row, is_trusted
 
 MOST_LISTED = 20
@@ -121,15 +119,13 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
     files = {path: rows_of(path) for path in run_files(results)}
     _refuse_shared_runs(files)
     keys = [key for file in files.values() for key in file.keys]
-    columns: dict[str, Sequence[Any]] = {
-        name: [*chain.from_iterable(file.columns[name] for file in files.values())]
-        for name in (next(iter(files.values())).columns if files else ())
-    }
-    columns |= _shared(keys)
     rounds_ms = [each for file in files.values() for each in file.rounds_ms]
-    order = _order(columns)
+    tables = [file.table for file in files.values()]
+    shared = {name: pd.Series(values, dtype=COLUMNS[name].dtype) for name, values in _shared(keys).items()}
+    table = (pd.concat(tables, ignore_index=True) if tables else frame({})).assign(**shared)
+    order = _order(table)
     return Results(
-        _frame({name: [values[at] for at in order] for name, values in columns.items()}),
+        table[[*COLUMNS]].take(order).reset_index(drop=True),
         [rounds_ms[at] for at in order],
         records=sum(file.records for file in files.values()),
         examples=newest_capture(results),
@@ -142,7 +138,7 @@ def _refuse_shared_runs(files: Mapping[Path, FileRows]) -> None:
     """A run belongs to one file: else nobody could tell which of two lines of a process is the newer one."""
     owners: dict[str, Path] = {}
     for path, file in files.items():
-        for run in dict.fromkeys(file.columns["run"]):
+        for run in file.table["run"].unique():
             if (owner := owners.setdefault(run, path)) != path:
                 raise AtlasError(
                     f"the run {run!r} is already in {owner}",
@@ -183,28 +179,10 @@ def _shared(keys: Sequence[Key]) -> dict[str, list[Any]]:
     }
 
 
-def _order(columns: Mapping[str, Sequence[Any]]) -> list[int]:
+def _order(table: pd.DataFrame) -> list[int]:
     """Return the positions of the rows in order: accelerators before CPUs, old versions before new, models by name."""
-    if not columns["device"]:
-        return []
+    keys: list[Iterable[Any]] = [table["device_type"] == "cpu"]
     names = ("device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run")
-    sorted_by = (
-        [key(each) for each in columns[name]] if (key := ORDERS.get(name)) else columns[name] for name in names
-    )
-    keys = list(zip((kind == "cpu" for kind in columns["device_type"]), *sorted_by, strict=True))
-    return sorted(range(len(keys)), key=keys.__getitem__)
-
-
-def _frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-    """Return `COLUMNS` in their order. An unknown text is "", and any other unknown value is missing."""
-    blocks: dict[str, dict[str, Any]] = {}
-    for name, column in COLUMNS.items():
-        values: Any = columns.get(name, ())
-        if column.type is str:
-            values = [value or "" for value in values]
-        elif column.type is int:
-            values = pd.array(values, dtype="Int64")
-        elif column.type is datetime:
-            values = pd.to_datetime(pd.Series(values, dtype=object), utc=True)
-        blocks.setdefault(column.dtype, {})[name] = values
-    return pd.concat([pd.DataFrame(each, dtype=dtype) for dtype, each in blocks.items()], axis=1)[[*COLUMNS]].copy()
+    keys += [map(order, table[name]) if (order := ORDERS.get(name)) else table[name] for name in names]
+    by_position = list(zip(*keys, strict=True))
+    return sorted(range(len(table)), key=by_position.__getitem__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,21 +17,31 @@ import msgspec
 import pandas as pd
 
 from bench.plans.profiles import KEEP_MEMORY
-from bench.records.record import DOCTOR, THROUGHPUT_PROFILES, Cell, Environment, Measurement, Record, Source, worst
+from bench.records.record import (
+    DOCTOR,
+    THROUGHPUT_PROFILES,
+    Cell,
+    Environment,
+    Measurement,
+    Record,
+    Source,
+    worst,
+)
 from bench.records.run_file import read
 from bench.statistics.causes import explain
 from bench.statistics.cells import Cells
 from generator.data.names import device_label, short_name
 from generator.data.registry import COLUMNS
 
+SHARED = ("family", "model", "model_label", "device", "newest")
+"""Columns that depend on rows of other files."""
+
 
 class Key(NamedTuple):
     """The place of a row among the rows of other files."""
 
     case: Cell  # the same in all runs that measured it
-    host: tuple[
-        Any, ...
-    ]  # device, version of PyTorch and, of a CPU, threads: rows of one case and host replace another
+    host: tuple[Any, ...]  # device, PyTorch and, of a CPU, threads: rows of one case and host replace another
     origin: str
     model: tuple[str, ...]  # the digest of a local checkpoint, else label and checkpoint
     named: tuple[str, str]  # label and checkpoint
@@ -43,7 +54,7 @@ class FileRows(NamedTuple):
 
     records: int  # how many there are in the file
     keys: Sequence[Key]
-    columns: Mapping[str, Sequence[Any]]  # of `COLUMNS`, apart from those that depend on other files
+    table: pd.DataFrame  # `COLUMNS`, apart from those of `SHARED`
     rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # medians in the order of time, by variant
 
 
@@ -64,29 +75,36 @@ def _read(path: Path) -> FileRows:
     groups: defaultdict[tuple[Any, ...], list[Record]] = defaultdict(list)
     count = 0
     for record in read(path):
-        on = record.environment
-        groups[record.run, _case(record.cell), on.device_name, on.torch].append(record)
+        groups[record.run, _case(record.cell), record.environment.device_name, record.environment.torch].append(record)
         count += 1
     several = [sorted(group, key=lambda record: record.process) for group in groups.values()]
-    rows = [_row(group) for group in several]
+    records = [worst(group) for group in several]  # one of the processes of a cell stands for all
+    facts = _facts(records, several)
     measured = [[record.measurement for record in group if record.measurement] for group in several]
-    keys = [_key(case, group, row) for (_, case, *_), group, row in zip(groups, several, rows, strict=True)]
-    cells = Cells(
-        measured,
-        [row["batch_size"] for row in rows],
-        pd.factorize(pd.Series([f"{row['run']} {row['device_type']}" for row in rows], dtype=object))[0],
-    )
-    figures = _figures(cells) | _reasons(measured)
-    columns = {
-        name: figures[name] if name in figures else [row.get(name) for row in rows]
-        for name in COLUMNS
-        if name not in SHARED
-    }
-    return FileRows(count, keys, columns, cells.rounds_ms())
+    runs = [f"{run} {kind}" for run, kind in zip(facts["run"], facts["device_type"], strict=True)]
+    cells = Cells(measured, facts["batch_size"], pd.factorize(pd.Series(runs, dtype=object))[0])
+    table = frame({**facts, **_figures(cells), **_reasons(measured)})
+    moments = zip(groups, records, facts["measured_at"], strict=True)
+    keys = [_key(case, record, measured_at) for (_, case, *_), record, measured_at in moments]
+    return FileRows(count, keys, table.drop(columns=[*SHARED]), cells.rounds_ms())
 
 
-SHARED = ("family", "model", "model_label", "device", "newest")
-"""Columns that depend on rows of other files."""
+def frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """Return `COLUMNS` in their order. An unknown text is "", and any other unknown value is missing."""
+    rows = range(max(map(len, columns.values()), default=0))
+    blocks: dict[str, dict[str, Any]] = {}
+    for name, column in COLUMNS.items():
+        values: Any = columns.get(name, [None for _ in rows])
+        if column.type is str:
+            values = [value or "" for value in values]
+        elif column.type is int:
+            values = pd.array(values, dtype="Int64")
+        elif column.type is datetime:
+            values = pd.to_datetime(pd.Series(values, dtype=object), utc=True)
+        elif column.type is bool:
+            values = [bool(value) for value in values]
+        blocks.setdefault(column.dtype, {})[name] = values
+    return pd.concat([pd.DataFrame(each, dtype=dtype) for dtype, each in blocks.items()], axis=1)[[*COLUMNS]]
 
 
 def _case(cell: Cell) -> Cell:
@@ -96,74 +114,78 @@ def _case(cell: Cell) -> Cell:
     return msgspec.structs.replace(case, model=cell.digest, checkpoint=cell.digest) if cell.digest else case
 
 
-def _key(case: Cell, group: Sequence[Record], row: Mapping[str, Any]) -> Key:
-    is_cpu = row["device_type"] == "cpu"
-    device = row["device_type"], row["device_name"], row["cores"] if is_cpu else None
-    measured_at = row["measured_at"].timestamp() if row["measured_at"] else -1.0  # published rows come first
-    named = row["model"], row["checkpoint"]
+def _key(case: Cell, record: Record, measured_at: datetime | None) -> Key:
+    cell, environment = record.cell, record.environment
+    is_cpu = cell.device == "cpu"
+    name = device_label(cell.device, environment.device_name)
+    device = cell.device, name, environment.cores if is_cpu else None
+    moment = measured_at.timestamp() if measured_at else -1.0  # published rows come first
     return Key(
         case,
-        (*device, row["torch"], row["threads"]),
-        row["origin"],
-        (row["digest"],) if row["digest"] else named,
-        named,
+        (*device, environment.torch, environment.threads if is_cpu else None),
+        record.origin,
+        (cell.digest,) if cell.digest else (cell.model, cell.checkpoint),
+        (cell.model, cell.checkpoint),
         device,
-        (measured_at, row["source_date"], group[0].run),
+        (moment, record.source.date if record.source else "", record.run),
     )
 
 
 # ── Facts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _row(group: Sequence[Record]) -> dict[str, Any]:
-    """Return the facts about a cell, which are no figures. One of its processes stands for all."""
-    record = worst(group)
-    carried = Counter(flag for each in group for flag in each.flags)
-    # A look at the machine before one of several processes dooms no row: each process watches its own rounds.
-    flags = {flag for flag, times in carried.items() if not flag.startswith(DOCTOR) or 2 * times >= len(group)}
-    row = {
-        **_of_cell(record.cell),
-        **_of_environment(record.environment),
-        **_of_source(record.source),
-        **{name: getattr(record, name) for name in ("run", "origin", "profile", "reason")},
-        "status": record.status.value,
-        "workload": "throughput" if record.profile in THROUGHPUT_PROFILES else "latency",
-        "device_name": device_label(record.cell.device, record.environment.device_name),
-        "command": record.command,
-        "flags": " ".join(sorted(flags)),
-        "attempts": len(group),
-        "measured_at": max((each.measured_at for each in group if each.measured_at), default=None),
+def _facts(records: Sequence[Record], several: Sequence[Sequence[Record]]) -> dict[str, list[Any]]:
+    """Return the columns that are no figures, from the record that stands for each cell and from all of them."""
+    cells = [record.cell for record in records]
+    environments = [record.environment for record in records]
+    sources = [record.source for record in records]
+    columns = {name: [getattr(cell, name) for cell in cells] for name in Cell.__struct_fields__}
+    columns |= {name: [getattr(each, name) for each in environments] for name in Environment.__struct_fields__}
+    columns |= {
+        f"source_{name}": [getattr(source, name, None) for source in sources] for name in Source.__struct_fields__
     }
-    if row["command"] and row["malloc"] == "default" and not {"--malloc", "paper-2023"} & {*row["command"].split()}:
-        row["command"] += " --malloc default"  # from before memory was kept: a run would keep it now
-    return row if row["device_type"] == "cpu" else {**row, "threads": None}
-
-
-def _of_cell(cell: Cell) -> Mapping[str, Any]:
-    return {
-        **msgspec.structs.asdict(cell),
-        "device_type": cell.device,
-        "dtype": cell.precision,
-        "compile_mode": cell.compile_mode,
-        "dynamic": cell.dynamic,
-        "input_size": "×".join(map(str, cell.input_size)) if cell.input_size else "",
-        "layout": "channels_last" if cell.channels_last else "",
+    columns |= {name: [getattr(record, name) for record in records] for name in ("run", "origin", "profile", "reason")}
+    return columns | {
+        "device_type": columns["device"],
+        "device_name": [device_label(record.cell.device, record.environment.device_name) for record in records],
+        "processor": [short_name(each.device_name) for each in environments],
+        "dtype": [cell.precision for cell in cells],
+        "compile_mode": [cell.compile_mode for cell in cells],
+        "dynamic": [cell.dynamic for cell in cells],
+        "input_size": ["×".join(map(str, cell.input_size or ())) for cell in cells],
+        "layout": ["channels_last" if cell.channels_last else "" for cell in cells],
+        "threads": [record.environment.threads if record.cell.device == "cpu" else None for record in records],
+        "settings": [json.dumps(each.settings, sort_keys=True, ensure_ascii=False) for each in environments],
+        "malloc": [_malloc(each) for each in environments],
+        "status": [record.status.value for record in records],
+        "workload": ["throughput" if record.profile in THROUGHPUT_PROFILES else "latency" for record in records],
+        "command": [_command(record) for record in records],
+        "flags": [_flags(group) for group in several],
+        "attempts": [len(group) for group in several],
+        "measured_at": [
+            max((each.measured_at for each in group if each.measured_at), default=None) for group in several
+        ],
     }
 
 
-def _of_environment(environment: Environment) -> Mapping[str, Any]:
-    return {
-        **msgspec.structs.asdict(environment),
-        "processor": short_name(environment.device_name),
-        "settings": json.dumps(environment.settings, sort_keys=True, ensure_ascii=False),
-        "malloc": "keep" if KEEP_MEMORY.items() <= environment.settings.items() else "default",
-    }
+def _malloc(environment: Environment) -> str:
+    return "keep" if KEEP_MEMORY.items() <= environment.settings.items() else "default"
 
 
-def _of_source(source: Source | None) -> Mapping[str, Any]:
-    if source is None:
-        return {"source_date": ""}
-    return {f"source_{name}": value for name, value in msgspec.structs.asdict(source).items()}
+def _command(record: Record) -> str | None:
+    """Return the command of a record. One from before memory was kept says so: a run would keep it now."""
+    command = record.command
+    if command and _malloc(record.environment) == "default" and not {"--malloc", "paper-2023"} & {*command.split()}:
+        command += " --malloc default"
+    return command
+
+
+def _flags(group: Sequence[Record]) -> str:
+    """Return the flags of a cell. A look at the machine before one of several processes dooms no row: each process
+    watches its own rounds."""
+    carried = Counter(flag for record in group for flag in record.flags)
+    flags = (flag for flag, times in carried.items() if not flag.startswith(DOCTOR) or 2 * times >= len(group))
+    return " ".join(sorted(flags))
 
 
 # ── Figures ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -173,7 +195,7 @@ def _figures(cells: Cells) -> dict[str, Sequence[Any]]:
     """Return the columns of figures."""
     causes = [[(each.cause.value, each.figure, each.share) for each in several] for several in explain(cells)]
     return {
-        **{name: values.tolist() for name, values in cells.figures().items()},
+        **cells.figures(),
         "processes": (cells.at >= 0).sum(axis=1).tolist(),
         "verdict": cells.verdicts.tolist(),
         "causes": [json.dumps(several) if several else "" for several in causes],
