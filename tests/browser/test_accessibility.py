@@ -177,19 +177,6 @@ def test_the_drawer_of_a_phone_by_keyboard(page: Page, hosted_site: str) -> None
     assert any("md-nav__title" in name for name in names), "the way back to the first level"
 
 
-def test_all_records_fold_and_unfold(page: Page, browser: Browser, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}should-i-compile/")
-    table = page.locator(".decision-records .table")
-    expect(table).to_be_hidden()
-    page.locator(".decision-records summary").focus()
-    page.keyboard.press("Enter")
-    expect(table).to_be_visible()
-    without = browser.new_page(java_script_enabled=False)
-    without.goto(f"{hosted_site}should-i-compile/")
-    expect(without.locator(".decision-records .table")).to_be_visible()
-    without.close()
-
-
 # ── Headers and settings ────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -202,12 +189,3 @@ def test_forced_colours_keep_charts_and_focus(browser: Browser, hosted_site: str
     page.keyboard.press("Tab")
     assert page.evaluate(FOCUSED)["marked"]
     page.close()
-
-
-def test_reduced_motion_moves_nothing(page: Page, hosted_site: str) -> None:
-    page.goto(hosted_site)
-    moving = """() => [...document.querySelectorAll("*")].filter(element => {
-      const { transitionDuration, animationDuration } = getComputedStyle(element)
-      return `${transitionDuration},${animationDuration}`.split(",").some(time => parseFloat(time) > 0.001)
-    }).length"""
-    assert page.evaluate(moving) == 0

@@ -6,11 +6,9 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
-from atlas_data import measured, write
 from conftest import LANGUAGES, PREFIXES, THOROUGH
 from playwright.sync_api import Browser, Locator, Page, expect
 from unpacking import by_device, unpacked
@@ -97,15 +95,6 @@ RECOMMEND = """async ([module, cases]) => {
   return cases.map(([row, calls, cache]) => recommend(row ?? undefined, calls, cache))
 }"""
 
-RANKED = """async ([module, rows, calls]) => {
-  const { ranked } = await import(module)
-  return ranked(rows, calls, "cold").map(row => row.name)
-}"""
-
-NEAREST = """async ([module, sizes, wanted]) => {
-  const { nearest } = await import(module)
-  return nearest(sizes.map(batch_size => ({ batch_size })), wanted) ?? null
-}"""
 
 OF_FILES = """async ([module, files, calls]) => {
   const { recommend, unpacked } = await import(module)
@@ -114,6 +103,12 @@ OF_FILES = """async ([module, files, calls]) => {
   const hasInterval = row => row.speedup && row.speedup[1] !== null
   return rows.map(row => [row.status, row.verdict, hasInterval(row), recommend(row, calls, "cold")])
 }"""
+
+
+def figures(page: Page) -> dict[str, str]:
+    """The figures of the answer, by heading."""
+    found = page.locator(".decision-answer dl > div")
+    return {each.locator("dt").inner_text(): each.locator("dd").inner_text() for each in found.all()}
 
 
 def test_each_outcome(page: Page, hosted_site: str) -> None:
@@ -151,40 +146,7 @@ def test_the_answer_to_each_record_is_its_verdict(page: Page, hosted_site: str) 
             assert outcome != "compile" or has_interval, "no advice without an interval"
 
 
-def test_the_nearest_batch_is_that_of_the_smallest_ratio(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}{ADDRESS}")
-    module = f"{hosted_site}assets/javascripts/recommend.js"
-    cases = [([1, 4, 16], 16), ([1, 4, 16], 3), ([16, 4], 8), ([1, 4, 16], 10**6), ([], 1)]
-    assert [page.evaluate(NEAREST, [module, sizes, wanted]) for sizes, wanted in cases] == [16, 4, 4, 16, None]
-
-
-def test_the_best_record_comes_first(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}{ADDRESS}")
-    rows = [
-        row(name="published", origin="published", compiled_ms=[1.0, None, None, 3]),
-        row(
-            name="slow to compile",
-            compiled_ms=[8.0, 8.0, 8.0, 1],
-            cold={"ready_s": [100.0, 0], "calls": [9000, None, None, 0]},
-        ),
-        row(name="quick to compile"),
-        row(name="older", age=1, compiled_ms=[1.0, 1.0, 1.0, 1]),
-        row(name="doubtful", verdict="doubtful"),
-        row(name="failed", status="oom", **FAILED),
-    ]
-    module = f"{hosted_site}assets/javascripts/recommend.js"
-    few, many = (page.evaluate(RANKED, [module, rows, calls]) for calls in (100, 10**6))
-    assert few == ["quick to compile", "slow to compile", "older", "doubtful", "failed", "published"]
-    assert many == ["slow to compile", "quick to compile", "older", "doubtful", "failed", "published"]
-
-
 # ── The form ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def figures(page: Page) -> dict[str, str]:
-    """The figures of the answer, by heading."""
-    found = page.locator(".decision-answer dl > div")
-    return {each.locator("dt").inner_text(): each.locator("dd").inner_text() for each in found.all()}
 
 
 @pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("ar",))
@@ -216,18 +178,6 @@ def test_a_permalink_answers_in_every_language(code: str, page: Page, hosted_sit
         assert first["x"] > second["x"], "controls follow each other from the right"
 
 
-def test_what_a_call_saves_fits_the_break_even_point(page: Page, hosted_site: str) -> None:
-    known = record(CPU, "conditional-detr", 1)
-    page.goto(f"{hosted_site}{ADDRESS}#device={CPU}&model=conditional-detr&batch=1&calls=1000000&cache=cold")
-    (ready_s, _), (calls, *_) = known["compile_cold_s"], known["break_even_calls"]
-    saving_ms = known["eager_ms"][0] - known["compiled_ms"][0]
-    assert saving_ms == pytest.approx(1e3 * ready_s / calls, rel=0.02)
-    digits = min(known["eager_ms"][3], known["compiled_ms"][3])
-    answer = page.locator(".decision-answer")
-    expect(answer).to_contain_text(f"each call saves {saving_ms:.{digits}f}\u00a0ms")
-    expect(answer).to_contain_text(f"{round(ready_s + 1e3 * known['compiled_ms'][0], -3):,.0f}")
-
-
 def test_the_keyboard_is_enough_and_the_address_keeps_the_case(page: Page, hosted_site: str) -> None:
     page.goto(f"{hosted_site}{ADDRESS}")
     expect(page.locator(".decision-outcome")).to_be_visible()
@@ -254,45 +204,6 @@ def test_the_keyboard_is_enough_and_the_address_keeps_the_case(page: Page, hoste
     page.goto(kept)
     expect(page.get_by_label("Calls per process")).to_have_value("123456")
     expect(page.locator(".decision-case")).to_contain_text("DETR · A100")
-
-
-def test_a_link_to_a_section_keeps_the_case(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}should-i-compile/#device=t4&model=detr&calls=77")
-    expect(page.locator(".decision-case")).to_contain_text("DETR · T4")
-    page.locator("h2#how").hover()
-    page.locator("h2#how a.headerlink").click()
-    page.wait_for_timeout(500)  # the content is loaded anew
-    assert page.url.endswith("#how")
-    expect(page.locator("input[name=calls]")).to_have_value("77")
-    expect(page.locator(".decision-case")).to_contain_text("DETR · T4")
-
-
-def test_a_task_shows_its_models_and_each_can_be_chosen(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}{ADDRESS}#device=a100&model=object-detection&batch=16&calls=1000&cache=cold")
-    table = page.locator(".decision-more table")
-    expect(table).to_be_visible()
-    expect(table.locator("thead th").nth(1)).to_have_text("Recommendation")
-    names = table.locator("tbody th button").all_inner_texts()
-    assert {"DETR", "Conditional-DETR", "Resnet-101"} <= set(names)
-    table.get_by_role("button", name="Conditional-DETR").first.press("Enter")
-    expect(page.locator(".decision-case")).to_contain_text("Conditional-DETR")
-    expect(page.get_by_role("combobox", name="Model or task")).to_be_focused()
-    expect(page.locator(".decision pre")).to_contain_text("AutoModelForObjectDetection")
-
-
-def test_out_of_memory_and_missing_records_stand_in_words(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}{ADDRESS}#device=t4&model=detr&batch=16&calls=1000&cache=cold")
-    expect(page.locator(".decision-answer")).to_contain_text("Neither eager nor compiled fits in memory")
-    expect(page.locator(".decision-answer")).to_contain_text("Out of memory")
-    expect(page.locator(".decision pre")).to_have_count(0)
-    page.goto(f"{hosted_site}{ADDRESS}#device=a100&model=owlvit&batch=16&calls=1000&cache=cold")
-    expect(page.locator(".decision-answer")).to_contain_text("Measured at batch size 1, the nearest to your 16.")
-    page.goto(f"{hosted_site}{ADDRESS}#device={CPU}&model=owlvit&batch=1")
-    expect(page.locator(".decision-case")).to_contain_text("OwlViT · Intel Xeon")
-    page.goto(f"{hosted_site}{ADDRESS}#device=nothing&model=nothing&batch=x&calls=-3")
-    expect(page.locator(".decision-answer")).to_contain_text("as a whole number")
-    page.get_by_label("Calls per process").fill("10")
-    expect(page.locator(".decision-outcome")).to_be_visible()
 
 
 def test_it_works_after_instant_navigation_and_follows_the_language(page: Page, hosted_site: str) -> None:
@@ -410,97 +321,3 @@ def test_a_model_is_found_by_parts_of_its_name_with_the_keyboard(page: Page, hos
     expect(page.locator(".combobox-list [role=status]")).to_have_text("No model has this name.")
     page.keyboard.press("Tab")
     expect(field(page)).to_have_value("convnext_tiny_hnf")
-
-
-def test_on_a_phone_in_arabic_a_tap_chooses_a_model(browser: Browser, hosted_site: str) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True)
-    page.goto(f"{hosted_site}ar/{ADDRESS}#question=throughput&device=rtx-5090&model=resnet50")
-    expect(page.locator(".decision-case")).to_contain_text("resnet50")
-    field(page).tap()
-    field(page).fill("caformer b36")
-    option = page.locator("[role=option]").first
-    place, around = option.locator("bdi").bounding_box(), field(page).bounding_box()
-    assert place is not None
-    assert around is not None
-    assert place["x"] + place["width"] > around["x"] + around["width"] - 30, "names begin on the right"
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    option.tap()
-    expect(page.locator(".decision-case")).to_contain_text("caformer_b36")
-    page.close()
-
-
-def test_the_last_choice_is_remembered_and_an_address_wins(browser: Browser, hosted_site: str) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"{hosted_site}{ADDRESS}")
-    page.get_by_label("As many images as possible").check()
-    page.get_by_role("combobox", name="Device", exact=True).select_option("rtx-5090")
-    expect(page.locator(".decision-case")).to_contain_text("resnet50 · RTX 5090")
-    field(page).fill("beit base patch16")
-    page.keyboard.press("Enter")
-    expect(page.locator(".decision-case")).to_contain_text("beit_base_patch16_224 · RTX 5090")
-    page.wait_for_function("localStorage['atlas.case'].includes('beit-base')")
-    page = context.new_page()
-    page.goto(f"{hosted_site}{ADDRESS}")
-    expect(page.locator(".decision-case")).to_contain_text("beit_base_patch16_224 · RTX 5090")
-    page.get_by_label("One batch at a time").check()
-    expect(page.locator(".decision-case")).to_contain_text("A100")
-    page.get_by_label("As many images as possible").check()
-    expect(page.locator(".decision-case")).to_contain_text("beit_base_patch16_224 · RTX 5090")
-    page = context.new_page()
-    page.goto(f"{hosted_site}{ADDRESS}#device=t4&model=detr&calls=77")
-    expect(page.locator(".decision-case")).to_contain_text("DETR · T4")
-    page = context.new_page()
-    page.goto(hosted_site)
-    expect(page.locator(".decision-case")).to_contain_text("timm")
-    expect(field(page)).to_have_value("beit_base_patch16_224")
-    context.close()
-
-
-def test_it_works_where_nothing_can_be_remembered(browser: Browser, hosted_site: str) -> None:
-    page = browser.new_page()
-    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused') } })")
-    page.goto(f"{hosted_site}{ADDRESS}")
-    page.get_by_role("combobox", name="Device", exact=True).select_option("t4")
-    expect(page.locator(".decision-case")).to_contain_text("T4")
-    page.close()
-
-
-def test_a_batch_size_that_nobody_measured_has_the_answer_of_the_nearest(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}{ADDRESS}#device=a100&model=resnet&batch=1")
-    expect(page.locator(".decision-case")).to_contain_text("ResNet · A100")
-    expect(page.locator(".decision-answer")).not_to_contain_text("nearest")
-    latency = figures(page)["Eager latency"]
-    assert page.locator("#decision-sizes option").count() == 3
-    page.get_by_label("Batch size", exact=True).fill("12")
-    expect(page.locator(".decision-answer")).to_contain_text("Measured at batch size 16, the nearest to your 12.")
-    assert figures(page)["Eager latency"] != latency
-    page.get_by_label("Batch size", exact=True).fill("0")
-    expect(page.locator(".decision-answer")).to_contain_text("Enter the batch size as a whole number")
-
-
-def test_unequal_batches_give_no_recommendation_and_say_why(page: Page, hosted_site: str) -> None:
-    unequal = next(row for row in unpacked(files()["rtx-5090"]) if row["doubt"] == "unequal_batches")
-    case = f"question=throughput&device=rtx-5090&model={unequal['model']}&size={unequal['input_size']}"
-    page.goto(f"{hosted_site}{ADDRESS}#{case}")
-    answer = page.locator(".decision-answer")
-    expect(answer).to_contain_text("Estimated, not measured")
-    records = page.locator(".decision-more table tbody tr")
-    expect(records).to_contain_text(["No recommendation: the record is doubtful"])
-    expect(records).to_contain_text([f"{unequal['eager_images_s'][0]:,.2f}"])
-
-
-def test_where_too_little_is_known_the_answer_names_what_to_measure(
-    page: Page, hosted_site: str, tmp_path: Path
-) -> None:
-    alone = by_device(load(write(tmp_path, [measured(model="A", checkpoint="a/a")])))
-    page.route("**/t4.json", lambda route: route.fulfill(body=next(iter(alone.values()))))
-    page.goto(f"{hosted_site}{ADDRESS}#question=latency&device=a100&model=detr&batch=1")
-    expect(page.locator(".decision-case")).to_contain_text("DETR · A100")
-    page.get_by_role("combobox", name="Device", exact=True).select_option("t4")
-    answer = page.locator(".decision-answer")
-    expect(answer).to_contain_text("Not measured yet")
-    expect(answer).to_contain_text("Too little is known for an estimate. Measure the model instead:")
-    expect(answer.locator("pre")).to_have_text(
-        "python -m bench run --checkpoint facebook/detr-resnet-50 --task object-detection"
-    )

@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from generator.data.estimates import WAYS, Estimates, Way
 from generator.data.load import Results, load
-from generator.pages import downloads, explorer
 
 pytestmark = pytest.mark.browser
 
@@ -58,14 +57,6 @@ def test_an_estimate_looks_like_no_record_and_names_what_it_rests_on(way: Way, p
     assert "NaN" not in shown.inner_text()
 
 
-def test_a_relative_leads_to_its_record(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}{ADDRESS}{address(estimated('other_device'))}")
-    page.locator(".decision-answer li a").first.click()
-    expect(page.locator(".decision-answer .decision-case")).to_contain_text("timm")
-    expect(page.locator(".decision-answer .estimate-mark")).to_have_count(0)
-    expect(page.locator(".decision-answer")).not_to_have_class("decision-answer estimated")
-
-
 @pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("en", "ar"))
 def test_whoever_does_not_find_a_model_is_offered_its_family(code: str, browser: Browser, hosted_site: str) -> None:
     rows = made().families
@@ -94,8 +85,3 @@ def test_whoever_does_not_find_a_model_is_offered_its_family(code: str, browser:
     page.wait_for_url("**/models/families/convnext/")
     expect(page.locator("h1")).to_contain_text("convnext")
     context.close()
-
-
-def test_estimates_enter_neither_downloads_nor_the_explorer() -> None:
-    assert "estimate" not in downloads.as_csv(results())
-    assert "estimate" not in explorer.as_json(results(), lambda *_: "")

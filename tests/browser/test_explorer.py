@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import re
 from functools import cache
 from io import StringIO
 from typing import Any
-from urllib.parse import urljoin
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, THOROUGH, BuiltSite
-from playwright.sync_api import Browser, BrowserContext, Page, Response, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
 from browser.kinds import arrived, enter
 from generator.data.load import load
@@ -22,8 +20,6 @@ from generator.data.selection import Row
 pytestmark = pytest.mark.browser
 
 ADDRESS = "explorer/"
-POLICY = "script-src 'self'; style-src 'self'"
-SCRIPTS_LIMIT = 350_000
 results = cache(load)  # not at import: every process collects every test
 
 
@@ -100,43 +96,6 @@ def test_each_question_has_rows_and_figures_of_its_own(page: Page, hosted_site: 
     assert "Compiled (images/s)" not in heads(page)
 
 
-def test_a_device_brings_the_question_that_it_answers(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site, "#device=rtx-5090")
-    expect_count(page, chosen(device="rtx-5090"))
-    page.locator("[name=device]").select_option("a100")
-    expect(page.locator("[name=workload]")).to_have_value("latency")
-    expect_count(page, chosen(device="a100"))
-
-
-def test_models_are_found_by_a_part_of_their_name(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site)
-    field = page.locator("[name=model]")
-    field.fill("convnext_base")
-    labels = {row["model_label"] for row in rows() if row["workload"] == "throughput"}
-    assert "convnext_base" in labels
-    expect_count(page, chosen(workload="throughput", model_label="convnext_base"))
-    field.fill("CONVNEXT_B")
-    expect_count(page, sum("convnext_b" in row["model_label"] for row in rows() if row["workload"] == "throughput"))
-    field.fill("")
-    field.focus()
-    expect(page.locator("#explorer-models option")).to_have_count(len({row["model"] for row in rows()}))
-
-
-def test_two_devices_are_compared_in_images_whatever_their_batch(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site, "#compare=device&first=rtx-4090&second=rtx-5090&model=convnext-base")
-    expect(page.locator(".explorer thead")).to_contain_text("Compiled (images/s): RTX 5090")
-    figures = {
-        row["device"]: row["compiled_images_s"]
-        for row in rows()
-        if (row["model"], row["torch"], row["input_size"]) == ("convnext-base", "2.9.1", "224×224")
-        and row["dtype"] == "autocast float16"
-    }
-    change = figures["rtx-5090"] / figures["rtx-4090"] - 1
-    cell = page.locator(".explorer tbody td", has_text=f"{change:+.1%}")
-    expect(cell.first).to_be_visible()
-    expect(cell.first.locator("span")).to_have_class("better")
-
-
 def test_every_language_reads_the_same_data(page: Page, hosted_site: str, site: BuiltSite) -> None:
     loaded: dict[str, set[str]] = {}
     for code in ("en", "ar"):
@@ -157,18 +116,6 @@ def test_every_language_reads_the_same_data(page: Page, hosted_site: str, site: 
         assert not [*(site.folder / code / "data").rglob("*.json")]
 
 
-def test_downloads_of_another_language_are_those_of_the_site(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site, "", "zh")
-    links = page.locator("article a[download]").evaluate_all("links => links.map(link => link.href)")
-    assert links == [f"{hosted_site}data/v2/compile-atlas.{kind}" for kind in ("csv", "json")]
-    for link in links:
-        assert page.request.head(link).ok
-    with page.expect_download() as saved:
-        page.locator(".explorer-tools button").nth(1).click()
-    lines = list(csv.DictReader(StringIO(saved.value.path().read_text(encoding="utf-8"))))
-    assert len(lines) == start()
-
-
 def test_sorting_by_keyboard_keeps_the_unknown_last(page: Page, hosted_site: str) -> None:
     visit(page, hosted_site, "#device=a100")
     header = page.locator(".explorer thead th", has_text="Speedup")
@@ -183,27 +130,6 @@ def test_sorting_by_keyboard_keeps_the_unknown_last(page: Page, hosted_site: str
     expect(page).to_have_url(re.compile("sort=speedup"))
 
 
-def test_pages_of_the_table_turn(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site)
-    status = page.locator(".explorer [role=status]")
-    expect(status).to_have_text(re.compile("^Rows 1 to 25 of"))
-    first = page.locator(".explorer tbody tr").first.text_content()
-    following = page.locator(".explorer-pager button").last
-    following.scroll_into_view_if_needed()  # the table gets its height when it is seen, which moves what is below it
-    following.click()
-    expect(status).to_have_text(re.compile("^Rows 26 to 50 of"))
-    assert page.locator(".explorer tbody tr").first.text_content() != first
-
-
-def test_a_column_that_tells_nothing_is_hidden(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site, "#device=v100")
-    assert "Status" in heads(page)
-    assert "Break-even" not in heads(page), "nobody published it"
-    page.locator("[name=status]").select_option("pass")
-    expect_count(page, chosen(device="v100", status="pass"))
-    assert "Status" not in heads(page)
-
-
 def test_groups_open_and_close(page: Page, hosted_site: str) -> None:
     visit(page, hosted_site, "#device=a100&group=model")
     group = page.locator(".explorer-group").first
@@ -214,20 +140,6 @@ def test_groups_open_and_close(page: Page, hosted_site: str) -> None:
     page.keyboard.press("Enter")
     expect(rows).to_have_count(0)
     expect(page.locator(".explorer-group").first.locator("button")).to_be_focused()
-
-
-def test_two_devices_are_compared_cell_by_cell(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site, "#compare=device&first=t4&second=a100&model=vit&batch_size=1&sort=-compiled_change")
-    expect(page.locator(".explorer thead")).to_contain_text("Compiled (ms): T4")
-    by_device = {
-        row["device"]: row["compiled_ms"]
-        for row in rows()
-        if (row["model"], row["batch_size"], row["torch"], row["compile_mode"]) == ("vit", 1, "2.0.1", "default")
-    }
-    line = page.locator(".explorer tbody tr", has_text="2.0.1")
-    expect(line).to_contain_text(f"{by_device['t4']:.3f}")
-    expect(line).to_contain_text(f"{by_device['a100']:.3f}")
-    expect(line.locator("td").first).to_have_text(f"{by_device['a100'] / by_device['t4'] - 1:+.1%}".replace("-", "−"))
 
 
 def test_what_is_shown_is_saved(page: Page, hosted_site: str) -> None:
@@ -264,14 +176,6 @@ def test_a_row_opens_its_interval_environment_and_command(page: Page, hosted_sit
     expect(detail).to_have_count(0)
 
 
-def test_a_published_row_names_its_source_and_a_command_of_the_same_protocol(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site, "#device=t4&model=vit&origin=published")
-    page.locator(".explorer tbody .explorer-open").first.click()
-    detail = page.locator(".explorer-detail")
-    expect(detail.locator("[lang=en] a")).to_have_attribute("href", re.compile("^https://"))
-    expect(detail.locator("pre")).to_contain_text("--profile paper-2023 --checkpoint google/vit-base-patch16-224")
-
-
 HOLLOW = """async (canvas, module) => {
   const { Chart } = await import(module)
   while (!Chart.getChart(canvas)) await new Promise(requestAnimationFrame)
@@ -299,28 +203,6 @@ def test_the_chart_follows_the_filters_and_is_told_in_words(page: Page, hosted_s
     expect(canvas).to_have_attribute("aria-label", re.compile(r"^Compiled \(images/s\) plotted against"))
 
 
-def test_nothing_moves_when_the_points_of_the_chart_come(page: Page, hosted_site: str) -> None:
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:  # Playwright cannot take the method itself
-        held.append(route)
-
-    page.route("**/vendor/chart.js", hold)
-    visit(page, hosted_site)
-    top = "table => table.getBoundingClientRect().top"
-    expect(page.locator(".explorer-legend li").first).to_be_visible()
-    before = page.locator(".explorer table").evaluate(top)
-    with page.expect_response("**/vendor/chart.js"):
-        held[0].continue_()
-    page.locator(".explorer canvas").evaluate(HOLLOW, f"{hosted_site}assets/javascripts/explorer/vendor/chart.js")
-    assert page.locator(".explorer table").evaluate(top) == before
-
-
-def test_an_address_that_names_what_does_not_exist_shows_all(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site, "#device=nothing&chart=nothing&sort=nothing&compare=nothing")
-    expect_count(page, start())
-
-
 @pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("ar",))
 def test_in_every_language_at_every_width(code: str, page: Page, hosted_site: str) -> None:
     visit(page, hosted_site, "#device=a100&sort=-speedup", code)
@@ -345,67 +227,6 @@ def test_it_comes_and_goes_with_instant_navigation(page: Page, hosted_site: str)
     page.locator(".md-tabs__link[href$='explorer/']").click()
     expect_count(page, start())
     assert page.evaluate("window.sameDocument"), "the page was loaded anew"
-
-
-def test_colours_of_the_chart_follow_dark_and_light(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site)
-    mark = page.locator(".explorer-legend span").first
-    light = mark.evaluate("mark => mark.style.color")
-    page.evaluate("document.body.dataset.mdColorScheme = 'slate'")
-    expect(mark).not_to_have_css("color", light)
-    assert page.locator(".explorer-legend span").first.evaluate("mark => mark.style.color") != light
-
-
-def test_it_works_under_a_strict_policy(context: BrowserContext, hosted_site: str) -> None:
-    """Whatever the rest of the page does: neither the explorer's scripts nor its elements need anything inline."""
-
-    def guarded(route: Any) -> None:
-        response = route.fetch()
-        route.fulfill(response=response, headers={**response.headers, "content-security-policy": POLICY})
-
-    page = context.new_page()
-    page.route(f"**/{ADDRESS}", guarded)
-    page.add_init_script(
-        "window.refused = []; addEventListener('securitypolicyviolation', event => refused.push(event.sourceFile))"
-    )
-    visit(page, hosted_site, "#device=a100&group=model")
-    page.locator(".explorer tbody tr:not(.explorer-group) .explorer-open").first.click()
-    expect(page.locator(".explorer canvas")).to_be_visible()
-    assert [source for source in page.evaluate("refused") if "javascripts/explorer" in source] == []
-    page.close()
-
-
-def test_scripts_of_the_page_are_light_and_other_pages_have_none_of_them(browser: Browser, hosted_site: str) -> None:
-    page = browser.new_page()  # with an empty cache: what is not sent again cannot be weighed
-    scripts: dict[str, int] = {}
-
-    def weigh(response: Response) -> None:
-        if response.url.endswith(".js"):
-            scripts[response.url] = len(gzip.compress(response.body()))
-
-    page.on("response", weigh)
-    page.goto(f"{hosted_site}methodology/", wait_until="networkidle")
-    assert scripts
-    assert not [url for url in scripts if "explorer" in url]
-    visit(page, hosted_site)
-    expect(page.locator(".explorer canvas")).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    page.close()
-    assert [url for url in scripts if "explorer" in url]
-    assert sum(scripts.values()) <= SCRIPTS_LIMIT
-
-
-def test_the_page_names_every_module_that_it_imports(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site)
-    named = page.locator("link[rel=modulepreload]").evaluate_all("links => links.map(link => link.href)")
-    imported, waiting = set(), [f"{hosted_site}assets/javascripts/explorer/page.js"]
-    while waiting:
-        address = waiting.pop()
-        if address not in imported:
-            imported.add(address)
-            source = page.request.get(address).text()
-            waiting += [urljoin(address, path) for path in re.findall(r'^import .* from "(.+)"', source, re.MULTILINE)]
-    assert sorted(named) == sorted(imported)
 
 
 def test_without_scripts_it_links_to_tables_and_files(browser: Browser, hosted_site: str, site: BuiltSite) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from browser.kinds import PREFIXES, enter, follow
-from browser.watching import watched
+from browser.kinds import PREFIXES
 from generator.languages.language import load_language
 
 pytestmark = pytest.mark.browser
@@ -80,39 +79,6 @@ def test_the_offer_is_taken_by_keyboard_where_the_reader_is(reader: Reader, host
     expect(link).to_be_focused()
     page.keyboard.press("Enter")
     page.wait_for_url(f"{hosted_site}ar/methodology/#limits")
-
-
-def test_the_offer_follows_instant_navigation_until_it_is_dismissed_for_good(reader: Reader, hosted_site: str) -> None:
-    page = reader("ja")
-    with watched(page, hosted_site) as problems:
-        enter(page, hosted_site)
-        page.evaluate("window.sameDocument = true")
-        follow(page, f"{hosted_site}devices/")
-        expect(page.locator(f"{OFFER} a")).to_have_attribute("href", f"{hosted_site}ja/devices/")
-        dismiss = page.locator(f"{OFFER} button")
-        assert dismiss.get_attribute("aria-label") == load_language("ja").gettext("Do not show this again")
-        dismiss.focus()
-        page.keyboard.press("Enter")
-        expect(page.locator(OFFER)).to_have_count(0)
-        follow(page, f"{hosted_site}data/")
-        assert page.evaluate("window.sameDocument")
-        expect(page.locator(OFFER)).to_have_count(0)
-        page.reload()
-        settled(page)
-        expect(page.locator(OFFER)).to_have_count(0)
-        assert problems == []
-
-
-@pytest.mark.parametrize(
-    ("asked", "path"), [("en-GB", ""), ("en,ja", ""), ("fr", ""), ("ja", "zh/"), ("en", "ar/devices/")]
-)
-def test_nothing_is_offered_to_those_who_need_or_chose_nothing_else(
-    asked: str, path: str, reader: Reader, hosted_site: str
-) -> None:
-    page = reader(asked)
-    page.goto(hosted_site + path)
-    settled(page)
-    expect(page.locator(OFFER)).to_have_count(0)
 
 
 def test_who_has_used_the_switch_is_not_asked(reader: Reader, hosted_site: str) -> None:

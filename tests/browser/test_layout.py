@@ -6,11 +6,10 @@ import re
 
 import pytest
 from conftest import THOROUGH
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
 from browser.kinds import FOLLOW, PREFIXES, arrived, enter, follow
 from browser.test_kinds import TOO_WIDE
-from generator.drawing import canvas
 
 pytestmark = pytest.mark.browser
 
@@ -62,12 +61,6 @@ def test_no_table_hides_its_conclusion(code: str, width: int, most: int, page: P
     assert decisive > 20
 
 
-def test_a_phone_shows_both_points_at_which_compiling_has_paid(page: Page, hosted_site: str) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{hosted_site}when-not/")
-    assert page.evaluate(HIDDEN, 2) == []
-
-
 HEIGHTS = """async () => {
   const root = document.documentElement
   const seen = new Set([root.scrollHeight])
@@ -110,74 +103,6 @@ def test_a_link_lands_at_its_section(way: str, width: int, page: Page, hosted_si
     page.wait_for_function(BELOW_HEADER, arg=SECTION)
 
 
-def test_a_phone_shows_records_before_the_controls_of_the_explorer(page: Page, hosted_site: str) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    for code in ("en", "ar"):
-        page.goto(f"{hosted_site}{PREFIXES[code]}explorer/")
-        row = page.locator(".explorer tbody tr").first
-        row.wait_for()
-        assert row.evaluate("each => each.getBoundingClientRect().bottom") < 844
-        expect(page.locator(".explorer [name=device]")).to_be_hidden()
-    summary = page.locator(".explorer-fold summary")
-    expect(summary).to_have_text(re.compile(r"\d+$"))
-    summary.focus()
-    page.keyboard.press("Enter")
-    page.locator(".explorer [name=device]").select_option("a100")
-    expect(page.locator(".explorer tbody td:nth-of-type(3)").first).to_contain_text("A100")
-
-
-SHIFTS = """() => new Promise(found =>
-  new PerformanceObserver(list => found(list.getEntries().reduce((sum, { value }) => sum + value, 0)))
-    .observe({ type: "layout-shift", buffered: true }) ?? setTimeout(() => found(0), 500))"""
-
-
-def test_nothing_moves_on_a_phone_when_the_records_arrive(page: Page, hosted_site: str) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{hosted_site}explorer/")
-    page.locator(".explorer tbody tr").first.wait_for()
-    page.wait_for_timeout(300)
-    assert page.evaluate(SHIFTS) < 0.1
-
-
-def test_text_in_charts_is_large_enough_on_a_phone(page: Page, hosted_site: str) -> None:
-    page.set_viewport_size({"width": 390, "height": 900})
-    page.goto(f"{hosted_site}devices/a100/")
-    widths = page.locator("figure.chart img:visible").evaluate_all("all => all.map(each => each.clientWidth)")
-    assert widths
-    assert min(widths) / canvas.WIDTH * canvas.SMALL >= 10.5
-
-
-def test_the_data_of_a_chart_are_one_click_away(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}zh/devices/a100/")
-    page.locator("figure.chart a").first.click()
-    page.wait_for_url(re.compile(r"/zh/explorer/#.*device=a100"))
-    page.locator(".explorer tbody tr").first.wait_for()
-    assert set(page.locator(".explorer tbody td:nth-of-type(3)").all_inner_texts()) == {"A100"}
-    page.goto(f"{hosted_site}dynamo/")
-    with page.expect_download() as saved:
-        page.locator("figure.chart a").first.click()
-    head, *steps = saved.value.path().read_text(encoding="utf-8").splitlines()
-    assert head.startswith("epoch,")
-    assert len(steps) > 3
-
-
-def test_nothing_moves_while_scripts_arrive(browser: Browser, hosted_site: str) -> None:
-    """On a phone, where the header fills the screen: its end is the left side of an Arabic page."""
-    context = browser.new_context(viewport={"width": 390, "height": 800}, is_mobile=True)
-    page = context.new_page()
-    scripts: list[Route] = []
-    page.route("**/bundle.*.js", lambda route: scripts.insert(0, route))  # Playwright marks what it calls: no method
-    page.goto(f"{hosted_site}ar/modes/", wait_until="commit")
-    page.locator("h1").wait_for()
-    assert page.evaluate("innerWidth") == 390, "the page is as wide as the phone"
-    language = page.locator(".md-select")
-    before = language.bounding_box()
-    scripts[0].continue_()
-    page.locator("label[for^=__palette]:visible").wait_for()
-    assert language.bounding_box() == before
-    context.close()
-
-
 # ── Paper ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 CUT = """() => [...document.querySelectorAll("article :is(.table, figure, pre, details)")]
@@ -204,16 +129,4 @@ def test_paper_has_all_of_the_page_in_light_colours_and_nothing_else(
         assert page.evaluate(CUT) == [], address
         assert page.evaluate(TOO_WIDE) == [], address
         page.emulate_media(media="screen", color_scheme="dark")
-    page.close()
-
-
-def test_paper_unfolds_the_records(browser: Browser, hosted_site: str) -> None:
-    page = browser.new_page(viewport={"width": PAPER, "height": 1000})
-    page.goto(f"{hosted_site}should-i-compile/")
-    page.locator(".decision-outcome").wait_for()
-    assert page.locator(".decision-records").get_attribute("open") is None
-    folded = page.locator(".decision-records").evaluate("each => each.clientHeight")
-    page.emulate_media(media="print")
-    assert page.locator(".decision-records").evaluate("each => each.clientHeight") > folded + 1000
-    assert page.pdf()[:5] == b"%PDF-"
     page.close()

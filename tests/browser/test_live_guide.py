@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -130,20 +129,3 @@ def test_ctrl_c_ends_measuring_and_then_the_server(tmp_path: Path, page: Page) -
         server.process.send_signal(signal.SIGINT)
         server.process.wait(60)
         assert "Traceback" not in "".join(server.output)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_closed_terminal_ends_both(tmp_path: Path, number: signal.Signals) -> None:
-    with guiding(without_charts(tmp_path)) as server:
-        until(psutil.Process(server.process.pid).children)
-        found = psutil.Process(server.process.pid).children()
-        server.process.send_signal(number)
-        server.process.wait(60)
-        assert not any(each.is_running() for each in found)
-
-
-def test_a_bad_budget_is_refused_before_anything_starts(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "generator", "guide", "--time-budget", "soon"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2
-    assert "--time-budget: 'soon' is not a duration" in done.stderr

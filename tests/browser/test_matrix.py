@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, ViewportSize, expect
+from playwright.sync_api import Page, Request, ViewportSize, expect
 
 from browser.kinds import PREFIXES, arrived, enter
 from browser.test_kinds import TOO_WIDE
@@ -17,16 +16,6 @@ pytestmark = pytest.mark.browser
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
-GREYS = """() => {
-  const canvas = document.createElement("canvas").getContext("2d")
-  const grey = element => {
-    canvas.fillStyle = getComputedStyle(element).backgroundColor
-    const [red, green, blue] = canvas.fillStyle.match(/\\w\\w/g).map(part => parseInt(part, 16))
-    return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255
-  }
-  const items = [...document.querySelectorAll(".matrix-legend li")]
-  return Object.fromEntries(items.map(item => [item.className, grey(item)]))
-}"""
 """The lightness of each colour, by its class."""
 
 SWIPED = """frame => {
@@ -35,10 +24,6 @@ SWIPED = """frame => {
 }"""
 
 LEFT = "element => element.getBoundingClientRect().left"
-
-PLACES = """() => [".matrix table", ".matrix-legend"].map(
-  place => document.querySelector(place).getBoundingClientRect().top
-)"""
 
 
 def caption(page: Page) -> str:
@@ -96,21 +81,6 @@ def test_a_cell_leads_to_its_table(page: Page, hosted_site: str) -> None:
     assert [each for each in figures if each == pytest.approx(shown, rel=0.05)], "the figure of the cell is in its row"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_colours_differ_in_grey(scheme: str, browser: Browser, hosted_site: str) -> None:
-    page = browser.new_page(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
-    page.goto(hosted_site)
-    greys = page.evaluate(GREYS)
-    steps = [greys[name] for name in ("", "gain-1", "gain-2", "gain-3", "gain-4")]
-    away = steps if scheme == "dark" else steps[::-1]
-    assert all(b - a > 0.04 for a, b in pairwise(away)), greys
-    assert abs(greys["loss-1"] - greys[""]) > 0.04
-    assert abs(greys["loss-2"] - greys["loss-1"]) > 0.04
-    mark = "element => getComputedStyle(element, '::before').content"
-    assert "▼" in page.locator(".matrix-legend .loss-1").evaluate(mark), "colour alone tells nobody"
-    page.close()
-
-
 @pytest.mark.parametrize("code", ["en", "ar"])
 def test_on_a_phone_columns_are_swiped_below_a_fixed_one(code: str, page: Page, hosted_site: str) -> None:
     page.set_viewport_size(PHONE)
@@ -128,19 +98,6 @@ def test_on_a_phone_columns_are_swiped_below_a_fixed_one(code: str, page: Page, 
         "all => all.map(each => parseFloat(getComputedStyle(each).fontSize))"
     )
     assert min(sizes) >= 10
-
-
-def test_without_scripts_it_is_a_table_with_a_way_to_the_form(browser: Browser, hosted_site: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{hosted_site}ar/")
-    expect(page.locator(".matrix table")).to_have_count(1)
-    expect(page.locator(".matrix table")).to_be_visible()
-    for form in page.locator("article form").all():
-        expect(form).to_be_hidden()
-    page.locator("[data-more]").click()
-    page.wait_for_url(f"{hosted_site}ar/should-i-compile/")
-    context.close()
 
 
 # ── The short form ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -178,15 +135,3 @@ def test_the_first_answer_needs_no_data_and_others_fetch_it_once(page: Page, hos
     expect(page.locator(".decision-outcome")).to_have_text(told)
     assert page.evaluate("window.sameDocument"), "the page was loaded anew"
     page.remove_listener("request", note)
-
-
-def test_nothing_moves_when_the_forms_start(browser: Browser, hosted_site: str) -> None:
-    # A page for each: a page whose routes are taken away while requests are open may wait for ever.
-    started, page = (browser.new_page(viewport=DESKTOP, reduced_motion="reduce") for _ in range(2))
-    page.route(re.compile(r"/(matrix|decision)\.js"), lambda route: route.abort())
-    page.goto(hosted_site)
-    started.goto(hosted_site)
-    expect(started.locator(".decision-outcome")).to_be_visible()
-    assert started.evaluate(PLACES) == pytest.approx(page.evaluate(PLACES), abs=1)
-    started.close()
-    page.close()

@@ -24,17 +24,6 @@ def test_the_switch_keeps_page_and_place(page: Page, hosted_site: str) -> None:
         expect(page.locator("#limits")).to_be_in_viewport()
 
 
-def test_the_switch_follows_instant_navigation(page: Page, hosted_site: str) -> None:
-    enter(page, f"{hosted_site}ja/")
-    page.evaluate("window.sameDocument = true")
-    page.locator(".md-tabs__link[href$='devices/']").click()
-    page.wait_for_url(f"{hosted_site}ja/devices/")
-    expect(page.locator("#devices")).to_be_visible()
-    assert page.evaluate("window.sameDocument"), "the page was loaded anew"
-    switch(page, "ar")
-    assert page.url == f"{hosted_site}ar/devices/"
-
-
 def test_arabic_runs_from_right_to_left(page: Page, hosted_site: str) -> None:
     page.goto(f"{hosted_site}ar/devices/a100/")
     assert page.evaluate("getComputedStyle(document.body).direction") == "rtl"
@@ -131,15 +120,3 @@ def test_a_button_copies_the_page_as_markdown(page: Page, hosted_site: str) -> N
         assert copied.startswith(heading)
         assert f"({hosted_site}{uri})" in copied
     page.context.clear_permissions()
-
-
-def test_without_scripts_the_page_as_markdown_is_a_link(browser: Browser, hosted_site: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{hosted_site}ar/devices/a100/")
-    expect(page.locator(".page-actions button")).to_have_count(0)
-    link = page.locator(".page-actions a")
-    response = page.request.get(f"{page.url}{link.get_attribute('href')}")
-    assert response.ok
-    assert "| --- |" in response.text()
-    context.close()

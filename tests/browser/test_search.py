@@ -10,9 +10,7 @@ import pytest
 from conftest import LANGUAGES, THOROUGH, BuiltSite
 from playwright.sync_api import Locator, Page, expect
 
-from browser.kinds import PREFIXES, arrived, follow, switch
-from generator.languages.glossary import load_glossary
-from generator.languages.language import load_language, plural_forms
+from browser.kinds import PREFIXES
 
 pytestmark = pytest.mark.browser
 SEARCHES = True
@@ -193,30 +191,7 @@ FIRST_HITS = {
 }
 
 
-COUNTED = ("mark_dynamic", "inference_mode", "TORCH_LOGS", "reduce-overhead", "torch.compile", "MobileNet", "GPU")
 """What few pages have, and what many have."""
-
-
-@pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("ja", "ar"))
-def test_the_number_of_results_is_in_the_plural_form_of_the_language(code: str, page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}{PREFIXES[code]}")
-    language, seen = load_language(code), set()
-
-    def says(singular: str, plural: str, n: int) -> str:
-        seen.add(language.plural_index(n))
-        return language.ngettext(singular, plural, n) % {"count": language.number(n)}
-
-    for query in COUNTED:
-        search(page, query)
-        told = page.locator(".md-search-result__meta").inner_text()
-        items = page.locator(".md-search-result__item").count()  # the first ten, and the others when they are near
-        count = items if items < 10 else int(re.sub(r"\D", "", told))
-        assert told == says("%(count)s matching page", "%(count)s matching pages", count), query
-        for more in page.locator(".md-search-result__more").all()[:3]:
-            count = more.locator(".md-search-result__link").count()
-            summary = more.locator("summary").inner_text()
-            assert summary == says("%(count)s more match on this page", "%(count)s more matches on this page", count)
-    assert len(seen) >= min(4, len(plural_forms(language.locale))), seen
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
@@ -253,19 +228,6 @@ def test_arabic_is_found_with_and_without_article_prefixes_and_vowel_signs(
     assert pages(search(page, "أجهزة")) == pages(search(page, "اجهزة")) == pages(search(page, "أَجهِزة")) != set()
 
 
-def test_every_arabic_plural_is_found_by_its_singular(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}ar/")
-    for forms in load_glossary().plurals["ar"][:: 1 if THOROUGH else 5]:
-        singular, *plurals = (all_pages(page, form) for form in forms.split())
-        assert plurals == [singular] * len(plurals), forms
-
-
-def all_pages(page: Page, query: str) -> tuple[str, set[str]]:
-    """How many pages are found, and which, if the list shows them all: it begins with ten."""
-    shown = pages(search(page, query))
-    return page.locator(".md-search-result__meta").inner_text(), shown if len(shown) < 10 else set()
-
-
 def pages(addresses: list[str]) -> set[str]:
     return {re.split(r"[?#]", address)[0] for address in addresses}
 
@@ -279,42 +241,3 @@ def test_a_found_word_is_shown_in_its_sentence_and_marked_on_its_page(page: Page
     expect(best.locator(".md-search-result__terms")).to_have_count(0)  # nothing is said to be missing
     shown.locator(".md-search-result__link").first.click()
     expect(page.locator("article mark[data-md-highlight]").first).to_be_visible()
-
-
-@pytest.mark.parametrize(
-    ("code", "query", "shown"),
-    [("en", "segfromer", "Segformer"), ("en", "recompile", "Recompil"), ("ar", "نقاط التعادل", "نقطة")],
-)
-def test_a_form_of_the_word_is_marked_on_its_page(
-    code: str, query: str, shown: str, page: Page, hosted_site: str
-) -> None:
-    page.goto(hosted_site + PREFIXES[code])
-    search(page, query)
-    best_hit(page).click()
-    expect(page.locator("article mark[data-md-highlight]", has_text=shown).first).to_be_visible()
-
-
-def test_a_switch_of_language_switches_the_search(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}modes/")
-    assert all("/zh/" not in address for address in search(page, "CUDA"))
-    page.keyboard.press("Escape")
-    switch(page, "zh")
-    follow(page, f"{hosted_site}zh/compile/")
-    assert all(address.startswith(f"{hosted_site}zh/") for address in search(page, "编译"))
-    page.keyboard.press("Escape")
-    page.goto(f"{hosted_site}modes/")
-    page.go_back()
-    arrived(page, f"{hosted_site}zh/compile/")
-    assert all(address.startswith(f"{hosted_site}zh/") for address in search(page, "CUDA"))
-
-
-@pytest.mark.parametrize("code", ["en", "ar"])
-def test_a_model_without_a_page_is_found_in_the_table_of_its_family(code: str, page: Page, hosted_site: str) -> None:
-    home = hosted_site + PREFIXES[code]
-    page.goto(home)
-    assert first_hit(page, "convnext tiny") == f"{home}models/families/convnext/#convnext-tiny"
-    assert first_hit(page, "convmixer_1536_20") == f"{home}models/families/convmixer/#convmixer-1536-20"
-    best_hit(page).click()
-    arrived(page, home + "models/families/convmixer/")
-    expect(page.locator("tr:target th")).to_contain_text("convmixer_1536_20")
-    expect(page.locator("tr:target")).to_be_in_viewport()

@@ -230,17 +230,6 @@ def test_a_broken_record_is_shown_with_the_last_good_data_until_it_is_mended(ser
     expect(page.locator(NOTICE)).to_have_count(0)
 
 
-def test_a_line_that_is_still_being_written_is_no_mistake(server: Server, page: Page) -> None:
-    page.goto(f"{server.address}methodology/")
-    run = server.project / "bench/results/published/huggingface-2023.jsonl"
-    whole = run.read_bytes()
-    mark(page)
-    run.write_bytes(whole + b'{"schema": 1, "run"')
-    expect_reload(page)
-    expect(page.locator("h1")).to_be_visible()
-    assert page.locator(NOTICE).count() == 0
-
-
 def test_broken_settings_and_templates_are_shown_and_recovered_from(server: Server, page: Page) -> None:
     page.goto(f"{server.address}ja/")
     template = server.project / "docs/theme/main.html"

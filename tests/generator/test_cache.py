@@ -6,7 +6,7 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from generator.cache import MAX_BYTES, Cache
+from generator.cache import Cache
 
 
 def test_makes_once_in_a_process_and_once_on_disk(tmp_path: Path) -> None:
@@ -39,25 +39,6 @@ def test_a_file_that_is_not_whole_is_made_again(tmp_path: Path) -> None:
         path.write_bytes(whole[:length])
         assert Cache("charts", root=tmp_path).get("key", lambda: b"again") == b"again"
     assert Cache("charts", root=tmp_path).get("key", lambda: b"never") == b"again"
-
-
-def test_a_file_that_was_replaced_is_made_again(tmp_path: Path) -> None:
-    cache = Cache("charts", root=tmp_path)
-    for key in ("one", "other"):
-        cache.get(key, key.encode)
-    one, other = (path for path in tmp_path.rglob("*") if path.is_file())
-    contents = one.read_bytes(), other.read_bytes()
-    one.write_bytes(contents[1])
-    other.write_bytes(contents[0][:-1] + b"X")
-    assert [cache.get(key, lambda: b"again") for key in ("one", "other")] == [b"again"] * 2
-
-
-def test_a_file_of_gigabytes_is_made_again(tmp_path: Path) -> None:
-    Cache("charts", root=tmp_path).get("key", lambda: b"bytes")
-    (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
-    with path.open("ab") as file:
-        file.truncate(MAX_BYTES * 99)  # takes no space
-    assert Cache("charts", root=tmp_path).get("key", lambda: b"again") == b"again"
 
 
 def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,11 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import LANGUAGES
 
-from bench.errors import AtlasError
 from generator.cli import main
 from generator.languages import catalogs
 from generator.languages.language import catalog_path
-from generator.site.preview import check_address
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,25 +57,9 @@ def test_an_address_that_is_taken_is_refused_with_the_same_command_at_a_free_por
     socket.create_server(("127.0.0.1", int(named[1]))).close()
 
 
-@pytest.mark.parametrize("address", ["192.0.2.1:8000", "no.such.host.invalid:8000", "127.0.0.1:99999"])
-def test_an_address_that_cannot_be_is_refused_with_one_that_can(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ATLAS_GOALS", raising=False)
-    host, _, port = address.rpartition(":")
-    with pytest.raises(AtlasError, match="cannot listen at this address") as refused:
-        check_address(host, int(port))
-    assert refused.value.where == address
-    host, port = re.findall(r"^mkdocs serve --dev-addr (\S+):(\d+)$", refused.value.remedy)[0]
-    check_address(host, int(port))
-
-
 def test_the_generator_needs_no_torch() -> None:
     code = "import sys, generator.cli, generator.checks.checks, generator.pages.pages; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
-
-
-def test_a_build_that_is_up_to_date_imports_nothing_that_reads_or_draws_tables() -> None:
-    code = "import sys, generator.site.plugin; print({'duckdb', 'pandas', 'matplotlib'} & set(sys.modules))"
-    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "set()\n"
 
 
 def test_the_project_has_no_findings() -> None:
@@ -116,31 +96,11 @@ def test_status_counts_what_is_missing_or_fuzzy_and_names_the_first(monkeypatch:
     ]
 
 
-@pytest.mark.skipif(shutil.which("msgfmt") is None, reason="needs gettext: apt-get install gettext")
-@pytest.mark.parametrize("code", LANGUAGES[1:])
-def test_gettext_accepts_every_catalog_of_the_project(code: str) -> None:
-    command = ["msgfmt", "--check", "-o", os.devnull, str(catalog_path(code))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_an_empty_path_is_not_the_current_folder() -> None:
-    result = run("stage", "--out", "")
-    assert (result.exit_code, "the path is empty" in result.output) == (2, True)
-
-
 def test_an_unknown_language_is_refused_without_a_traceback() -> None:
     done = run("check", "--language", "klingon")
     assert done.exit_code == 2
     assert done.stderr.startswith("error: language: 'klingon' is not the code of a language\n  remedy: ")
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("command", ["messages", "check", "status"])
-def test_the_language_of_the_pages_has_no_catalog(command: str) -> None:
-    done = run(command, "--language", "en")
-    assert done.exit_code == 2
-    assert "pages are written in English" in done.stderr
 
 
 def test_a_missing_catalog_is_refused_without_a_traceback() -> None:

@@ -14,9 +14,7 @@ import pytest
 from conftest import ROOT
 from test_worker_process import is_alive, wait_until
 
-from bench.errors import AtlasError
-from generator import parallel
-from generator.parallel import FORKS, CallError, ForkedCall, mapped
+from generator.parallel import FORKS, CallError, ForkedCall
 
 PARENT = """
 import os, sys, time
@@ -52,28 +50,6 @@ def pids(folder: Path) -> list[int]:
     return [int(text) for path in folder.iterdir() if (text := path.read_text())]
 
 
-@pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_ctrl_c_ends_all_calls_and_only_the_parent_reports_it(tmp_path: Path) -> None:
-    """A terminal signals every process of the group."""
-    command = [sys.executable, "-c", PARENT, str(tmp_path)]
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        # A shell that starts tests in the background has them, and what they start, ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    ) as parent:
-        wait_until(lambda: len(pids(tmp_path)) == 2, seconds=60.0)
-        others = pids(tmp_path)
-        os.killpg(parent.pid, signal.SIGINT)
-        _, output = parent.communicate(timeout=30)
-    wait_until(lambda: not any(map(is_alive, others)))
-    assert output.count("Traceback") == 1, "that of the program of this test alone"
-    assert "Process-" not in output
-
-
 TURNS = """
 import os, signal, sys, time
 from functools import partial
@@ -103,42 +79,10 @@ sys.exit(failed)
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_no_more_calls_run_than_there_are_cores(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", TURNS, str(tmp_path), "nobody"], cwd=ROOT, check=True, timeout=60)
-    times = [tuple(map(float, path.read_text().split())) for path in tmp_path.iterdir()]
-    assert len(times) == 4
-    assert max(sum(start <= at < end for start, end in times) for at, _ in times) == 2
-
-
-@pytest.mark.skipif(not FORKS, reason="one after the other here")
 def test_a_call_that_is_killed_keeps_no_other_one_waiting(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", TURNS, str(tmp_path), "zh"], cwd=ROOT, check=False, timeout=60)
     assert done.returncode == 1
     assert {path.name for path in tmp_path.iterdir()} == {"en", "ja", "ar"}
-
-
-TALKING = """
-import logging, time
-from generator.parallel import start
-
-def build():
-    while True:
-        logging.getLogger("mkdocs.plugins").info("x" * 500)
-
-logging.getLogger("mkdocs").addHandler(logging.NullHandler())
-logging.getLogger("mkdocs").setLevel(logging.INFO)
-for _ in range(20):
-    calls = start([build, build])
-    time.sleep(0.1)
-    for call in calls:
-        call.stop()
-"""
-
-
-@pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_a_call_that_is_ended_while_it_sends_keeps_nobody_waiting() -> None:
-    """Nobody would ever get what it holds then, such as a lock that the others need to send their messages."""
-    subprocess.run([sys.executable, "-c", TALKING], cwd=ROOT, timeout=60, check=True)
 
 
 def killed(process: int) -> int:
@@ -161,12 +105,6 @@ def test_a_call_that_is_killed_or_raises_has_failed() -> None:
             ForkedCall(function).result()
 
 
-def test_a_repeated_call_raises_its_error_where_its_result_is_asked_for() -> None:
-    call = ForkedCall(partial(int, "none"))
-    with pytest.raises(ValueError, match="none"):
-        call.result_or_repeat()
-
-
 @pytest.mark.skipif(not FORKS, reason="made here, and when it is asked for")
 def test_a_stopped_call_is_ended() -> None:
     call = ForkedCall(partial(time.sleep, 120))
@@ -175,39 +113,6 @@ def test_a_stopped_call_is_ended() -> None:
     assert process.is_alive()
     call.stop()
     assert process.exitcode == -signal.SIGTERM
-
-
-def pid(_: int) -> int:
-    return os.getpid()
-
-
-def refuse(number: int) -> int:
-    if number == 2:
-        raise AtlasError("is two", where="here", remedy="take three")
-    return number
-
-
-def test_an_error_of_mapped_keeps_its_place_and_remedy() -> None:
-    made = mapped(refuse, [0, 1, 2, 3])
-    assert [next(made), next(made)] == [0, 1]
-    with pytest.raises(AtlasError) as raised:
-        next(made)
-    assert str(raised.value) == "here: is two\n  remedy: take three"
-
-
-@pytest.mark.skipif(not FORKS, reason="all made here")
-def test_mapped_makes_here_what_a_killed_process_would_have_made() -> None:
-    assert os.getpid() not in mapped(pid, [0, 1, 2])
-    for many in (3, 1_000):  # of many, some are still being handed out by then
-        assert list(mapped(killed, [os.getpid()] * many)) == [os.getpid()] * many
-
-
-def test_mapped_stops_when_nobody_asks_for_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "cores", lambda: 2)
-    made = mapped(touch, [tmp_path / str(number) for number in range(100)])
-    next(made)
-    made.close()
-    assert 0 < len(list(tmp_path.iterdir())) < 100
 
 
 def touch(path: Path) -> None:

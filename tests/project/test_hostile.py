@@ -6,11 +6,7 @@ Mutations that once caused a defect are kept as examples.
 
 from __future__ import annotations
 
-import gzip
 import json
-import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from atlas_data import measured, telling, write
-from conftest import ROOT, THOROUGH
+from atlas_data import measured, telling
+from conftest import THOROUGH
 from guide_figures import figures
-from hostile_values import CODE, DEEP, broken, changed
+from hostile_values import DEEP, broken, changed
 from hypothesis import example, given, settings, strategies as st
 from mkdocs.exceptions import MkDocsException
 
@@ -30,19 +25,16 @@ from bench.errors import AtlasError
 from bench.exchange.check import check
 from bench.exchange.transfer import ImportOptions, import_
 from bench.records.record import RESULTS
-from bench.records.run_file import decode, encode
+from bench.records.run_file import encode
 from generator.checks import checks
-from generator.checks.message_checks import check_translation
 from generator.data.load import load
 from generator.languages import pofile
 from generator.languages.catalogs import Message
-from generator.languages.glossary import GLOSSARY, load_glossary
-from generator.languages.language import LIST, LOCALES, catalog_path, listed, load_language, load_locale
+from generator.languages.glossary import load_glossary
+from generator.languages.language import catalog_path, load_language
 from generator.languages.page_source import parse_page
 from generator.pages import downloads
 from generator.pages.pages import render_pages
-from generator.site import PLUGIN, material
-from generator.site.mkdocs_internals import load_separate_config
 
 few = settings(max_examples=1000 if THOROUGH else 8)
 """Each example takes a moment. Ordinary runs repeat known examples; thorough runs look for new ones."""
@@ -116,40 +108,6 @@ def test_whatever_bytes_a_run_file_has_it_is_read_or_refused(content: bytes) -> 
     read_records(content)
 
 
-PACKED = gzip.compress(encode(measured(run="r")) + encode(measured(run="r", process=1)), mtime=0)
-
-
-@few
-@given(broken(PACKED) | broken(encode(measured(run="r")), (DEEP,)).map(gzip.compress))
-@example(b"")
-@example(PACKED[:-4])
-@example(PACKED + PACKED)
-@example(PACKED + b"\0" * 9)
-@example(gzip.compress(b"\0" * 99 + b"\n"))
-def test_whatever_bytes_a_compressed_run_file_has_it_is_read_or_refused(content: bytes) -> None:
-    read_records(content, "r.jsonl.gz")
-
-
-NAMED = ("cell.model", "cell.checkpoint", "cell.variant", "environment.device_name", "environment.torch")
-
-
-@pytest.mark.parametrize("place", NAMED)
-@pytest.mark.parametrize("name", [*CODE[:3], *CODE[5:11], CODE[-1], "a\0b", "x" * 300, "\u202eabc", "\x1b[2J", " ", ""])
-def test_names_that_would_be_code_are_refused(place: str, name: str) -> None:
-    """Names of models, devices and versions appear in addresses, headings and commands that readers copy."""
-    with pytest.raises(AtlasError, match=rf"not a record: .*{place}"):
-        decode(json.dumps(with_(place, name)).encode(), "r.jsonl:1")
-
-
-def test_links_and_folders_in_the_place_of_a_file(tmp_path: Path) -> None:
-    write(tmp_path, [measured(run="r")])
-    (tmp_path / "folder.jsonl").mkdir()
-    (tmp_path / "nowhere.jsonl").symlink_to(tmp_path / "gone")
-    (tmp_path / "circle.jsonl").symlink_to(tmp_path / "circle.jsonl")
-    assert load(tmp_path).records == 1
-    assert not list(check([tmp_path]))
-
-
 # ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TOLD: dict[str, Any] = {
@@ -197,12 +155,6 @@ def test_whatever_an_imported_table_has_it_is_read_or_refused(source: str, data:
             assert {each.name for each in place.glob("out/*")} <= {"records"}
 
 
-@pytest.mark.parametrize("source", TABLES)
-def test_what_has_no_end_is_no_file(source: str) -> None:
-    with pytest.raises(AtlasError):
-        import_(source, ImportOptions(files=(Path("/dev/zero"),), **TOLD), Path("out"))
-
-
 # ── Catalogs, glossary, pages ───────────────────────────────────────────────────────────────────────────────────────
 
 CATALOG = """\
@@ -245,8 +197,6 @@ def read_catalog(content: bytes) -> None:
         list(checks.check_catalog(pofile.parse(content, "zh"), MESSAGES, "zh", load_glossary(), "zh"))
 
 
-TRANSLATION = "{{ x }} 的**页面**，见[此处](a.md)和 `code`。".encode()
-
 PO_PIECES = (b'msgid "', b'msgstr "x"\n', b"msgstr[9] ", b"#~ ", b"#| ", b"#, fuzzy\n", b"\\n", b"n/0", b"nplurals=99;")
 
 
@@ -258,28 +208,6 @@ PO_PIECES = (b'msgid "', b'msgstr "x"\n', b"msgstr[9] ", b"#~ ", b"#| ", b"#, fu
 @example(CATALOG.replace(b"msgstr[0]", b"msgstr[99999999999999]"))
 def test_whatever_a_catalog_says_it_is_read_or_refused(content: bytes) -> None:
     read_catalog(content)
-
-
-@few
-@given(broken(TRANSLATION, PO_PIECES).map(lambda text: text.decode(errors="replace")))
-@example("`" * 600)
-@example("{{" + '""' * 60)
-@example("[" * 600)
-@example("<" * 600)
-def test_whatever_a_translation_says_it_is_checked(translation: str) -> None:
-    for code in ("zh", "ar"):
-        list(check_translation(MESSAGES[0].id, translation, code, load_glossary()))
-
-
-@few
-@given(broken((LOCALES / GLOSSARY).read_bytes()[:4000], (b"[[term]]\n", b"= 3\n", b"term = ['a']\n")))
-@example(b"term = ['a']\nkeep = []")
-@example(b"a = " + b"[" * 100_000)
-@example(b"\xff")
-def test_whatever_a_glossary_says_it_is_read_or_refused(content: bytes) -> None:
-    with folder() as locales:
-        (locales / GLOSSARY).write_bytes(content)
-        load_glossary(locales)
 
 
 PAGE = b"""---
@@ -362,93 +290,7 @@ def test_whatever_a_page_says_it_is_rendered_or_refused(content: bytes) -> None:
         assert all(isinstance(made.content, str) for made in render_pages(language, figures(language), docs))
 
 
-@pytest.mark.parametrize("text", ["- " * 900 + "x", "[" * 5000, " " * 200 + "- x", "a\x1bb", "a\0b", "a\U000e0041b"])
-def test_a_page_that_no_parser_can_take_is_refused(text: str) -> None:
-    with pytest.raises(AtlasError) as error:
-        parse_page("index.md", f"# A {{#a}}\n\n{text}\n", "docs/index.md")
-    assert error.value.where.startswith("docs/index.md")
-    assert error.value.remedy
-
-
-@few
-@given(broken((LOCALES / LIST).read_bytes(), (b"'..'", b"[[languages]]", b"languages = 3\n")))
-@example(b"")
-@example(b"languages = []")
-@example(b'languages = ["zh", "en"]')
-@example(b'languages = ["en", "en"]')
-@example(b'languages = ["en", "../.."]')
-@example(b"languages = " + b"[" * 100_000)
-def test_whatever_a_list_of_languages_says_it_is_read_or_refused(content: bytes) -> None:
-    with folder() as locales:
-        (locales / LIST).write_bytes(content)
-        assert listed(locales)[0] == "en"
-
-
-@pytest.mark.parametrize("module", ["mkdocs build", "generator status"])
-def test_a_list_of_languages_that_is_none_is_told_without_a_traceback(module: str) -> None:
-    code = (
-        "import pathlib, runpy, sys, tomllib; read = tomllib.loads;"
-        "tomllib.loads = lambda text: read(text.replace('languages =', 'language ='));"
-        f"sys.argv = {module.split()!r}; runpy.run_module(sys.argv[0], run_name='__main__')"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode
-    assert "languages.toml: the list of languages cannot be read" in done.stderr
-    assert "remedy: correct it" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-_TAGGED = re.compile(r"(?m)^(?:site_url|watch:).*\n(?:  .*\n)*")
-SETTINGS: dict[str, Any] = yaml.safe_load(_TAGGED.sub("", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
 """The settings without what reads the environment or folders that are not there."""
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        {**SETTINGS, "theme": {"name": "material"}},
-        {**SETTINGS, "theme": {"name": "mkdocs"}},
-        {**SETTINGS, "plugins": []},
-        {**SETTINGS, "markdown_extensions": None},
-        {**SETTINGS, "plugins": ["search", {PLUGIN: {"languages": 3}}]},
-        {**SETTINGS, "plugins": ["search", {PLUGIN: {"languages": ["zh"]}}]},
-        {key: value for key, value in SETTINGS.items() if key != "site_description"},
-    ],
-)
-def test_other_settings_are_taken_or_refused(document: dict[str, Any]) -> None:
-    with folder() as project:
-        (project / "docs" / "theme").mkdir(parents=True)
-        (project / "mkdocs.yml").write_text(json.dumps(document))  # which is YAML
-        config = load_separate_config(str(project / "mkdocs.yml"))
-        material.apply_language(config, load_language("zh"))
-        if PLUGIN in config.plugins:
-            assert config.plugins[PLUGIN].languages
-
-
-@pytest.mark.parametrize("code", ["../../outside", "/etc", "zh/../..", "zh\0", "CON", "", ".", "x" * 300, "zh_CN/.."])
-def test_a_language_is_no_path(code: str) -> None:
-    with pytest.raises(AtlasError, match="not the code of a language"):
-        load_locale(code)
-
-
 # ── Time ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-HARD = (
-    "{{" + '""' * 2000,
-    "{%" + "''" * 2000,
-    "`" * 4000 + "x",
-    "[" * 4000,
-    "![" * 2000,
-    "<" * 4000,
-    "{: " * 2000,
-    "| " * 2000,
-)
-
-
-@pytest.mark.timeout(60)  # the worst of them took far too long
-@pytest.mark.parametrize("text", HARD, ids=[text[:4] for text in HARD])
-def test_no_text_takes_forever(text: str) -> None:
-    source = parse_page("index.md", f"# A {{#a}}\n\n{text}\n", "docs/index.md")
-    list(checks.check_pages([source]))
-    list(check_translation(text, text, "ar", load_glossary()))

@@ -117,13 +117,3 @@ def test_a_corrected_file_replaces_its_run_with_both_variants(published: Path, t
     assert resnet.measurement
     assert resnet.measurement.compiled
     assert (resnet.measurement.eager.published_mean_ms, resnet.measurement.compiled.published_mean_ms) == (82.58, 40.0)
-
-
-def test_nothing_changes_where_nothing_is_new_or_nobody_answers(published: Path, timm: Timm) -> None:
-    before = {path: path.read_bytes() for path in published.iterdir()}
-    assert look(published, timm.address).stdout == "timm has published nothing new.\n"
-    done = look(published, "http://127.0.0.1:9")
-    assert done.returncode == 1
-    assert "GitHub gives no answer" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert {path: path.read_bytes() for path in published.iterdir()} == before

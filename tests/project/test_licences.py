@@ -58,9 +58,3 @@ def test_the_licences_of_others_are_published(site: BuiltSite) -> None:
     for path in ("fonts/OFL.txt", "assets/third-party.txt", "assets/licences.toml"):
         assert (site.folder / path).is_file()
     assert (site.folder / "assets/javascripts/explorer/vendor/LICENSES.txt").is_file()
-
-
-def test_a_file_that_nobody_listed_would_be_found() -> None:
-    assert owners("docs/assets/jquery.min.map", "files") == []
-    assert owners("assets/javascripts/jquery.js", "site") == []
-    assert owners("fonts/evil.ttf", "site") == []

@@ -5,20 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 from conftest import ROOT
-from setuptools import find_namespace_packages  # type: ignore[import-untyped]
 
 from bench.commands import command_line
 from generator import cli as generator_cli
-from generator.data.load import load
-from generator.pages.downloads import bibtex
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "requirements/README.md", "locales/README.md")
 """Documents for contributors. Those for readers are pages, which have tests of their own."""
@@ -40,10 +34,6 @@ TARGET = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 def text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
-
-
-def settings() -> dict[str, Any]:
-    return tomllib.loads(text("pyproject.toml"))
 
 
 # ── Commands and paths ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -142,21 +132,3 @@ def imports(path: Path) -> Iterator[str]:
 
 
 # ── Packages and versions ─────────────────────────────────────────────────────────────────────────────────
-
-
-def test_every_package_is_installed() -> None:
-    found = find_namespace_packages(str(ROOT), **settings()["tool"]["setuptools"]["packages"]["find"])
-    folders = {path.parent for top in ("bench", "generator") for path in (ROOT / top).rglob("__init__.py")}
-    assert set(found) == {folder.relative_to(ROOT).as_posix().replace("/", ".") for folder in folders}
-
-
-def test_the_citation_agrees_with_the_package() -> None:
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert {"cff-version", "message", "title", "authors"} <= citation.keys(), "what the format asks for"
-    assert citation["version"] == project["version"]
-    assert citation["license"] == project["license"]
-    assert citation["abstract"] == project["description"]
-    entry = bibtex(load(), "")
-    assert all(f'"{citation[name]}"' in entry for name in ("title", "version", "license"))
-    assert f'"{{{citation["authors"][0]["name"]}}}"' in entry

@@ -8,8 +8,7 @@ import polib
 import pytest
 from guide_figures import GUIDE, copy_of_guide
 
-from bench.errors import AtlasError
-from generator.checks.checks import check, font_notes
+from generator.checks.checks import check
 from generator.languages.language import catalog_path, load_language
 
 
@@ -69,27 +68,6 @@ def test_a_mistake_in_a_page_is_found(root: Path, old: str, new: str, what: str)
     assert any(number == line and each.startswith(what) for number, each in found(root, "docs/index.md"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "- In 2023, 300 images of 640×480 pixels in 12 modes of PyTorch 2.1",
-        "- `sleep(12 ms)` and {{ 12 | ms }}",
-        "- The A100-80GB and the T4",
-        "<!-- a comment of 12 ms -->",
-    ],
-)
-def test_what_is_no_measurement_may_be_typed(root: Path, text: str) -> None:
-    edit(root, "docs/index.md", "- Second:", text)
-    assert not any("typed" in what for _, what in found(root, "docs/index.md"))
-
-
-def test_a_constant_may_be_typed_where_the_page_says_so(root: Path) -> None:
-    edit(root, "docs/index.md", "- Second:", "- Second, within ±0.5%:")
-    assert any("0.5%" in what for _, what in found(root, "docs/index.md"))
-    edit(root, "docs/index.md", "hide: [toc]", 'hide: [toc]\nconstants: ["±0.5%"]')
-    assert not any("typed" in what for _, what in found(root, "docs/index.md"))
-
-
 # --- catalogs ---------------------------------------------------------------------------------------------------------
 
 ZH = "locales/zh/LC_MESSAGES/messages.po"
@@ -139,13 +117,6 @@ def test_a_mistake_in_a_translation_is_found(root: Path, old: str, new: str, wha
     assert what in [each for _, each in found(root, ZH)]
 
 
-def test_a_finding_has_the_line_of_its_message(root: Path) -> None:
-    edit(root, ZH, 'msgstr "收益较小。"', 'msgstr "收益较小"')
-    ((line, _),) = found(root, ZH)
-    message = line_of(root, ZH, 'msgid "Smaller gains."')
-    assert message - 3 <= line <= message
-
-
 def test_a_term_without_a_translation_is_found(root: Path) -> None:
     edit(root, "locales/glossary.toml", 'zh = "批次大小"\n', "")
     assert found(root, "locales/glossary.toml") == [
@@ -154,39 +125,6 @@ def test_a_term_without_a_translation_is_found(root: Path) -> None:
             "the term has no translation into the language zh",
         )
     ]
-
-
-def test_a_language_that_is_not_complete_may_lack_translations(root: Path) -> None:
-    edit(root, ZH, "X-Complete: yes", "X-Complete: no")
-    edit(root, ZH, 'msgstr "收益较小。"', 'msgstr ""')
-    assert found(root, ZH) == []
-
-
-@pytest.mark.parametrize(
-    ("forms", "what"),
-    [
-        # Babel's own table has the last two forms the other way round.
-        (
-            "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 5 : 4);",
-            "n = 11",
-        ),
-        ("nplurals=2; plural=(n != 1);", "differs from the CLDR rule"),
-        ("nplurals=6; plural=(n +);", "cannot be evaluated"),
-    ],
-)
-def test_the_plural_rule_is_that_of_cldr(root: Path, forms: str, what: str) -> None:
-    file = "locales/ar/LC_MESSAGES/messages.po"
-    right = next(
-        line for line in (root / file).read_text(encoding="utf-8").split("\n") if line.startswith('"Plural-Forms')
-    )
-    edit(root, file, right, f'"Plural-Forms: {forms}\\n"')
-    assert any(what in each for line, each in found(root, file) if line == 1)
-
-
-def test_a_missing_catalog_is_an_error(root: Path) -> None:
-    catalog_path("ja", root / "locales").unlink()
-    with pytest.raises(AtlasError, match="Japanese"):
-        check(root)
 
 
 @pytest.mark.parametrize(
@@ -205,14 +143,6 @@ def test_an_arabic_form_of_several_numbers_says_which(
     assert [what.startswith(f"msgstr[{index}], for {numbers}") for what in said] == [True] * needs_its_number
 
 
-def test_a_finding_says_where_what_and_how_to_mend_it(root: Path) -> None:
-    edit(root, "docs/index.md", "- Second:", "- Second gains 30%:")
-    finding = next(each for each in check(root) if each.file == "docs/index.md")
-    told = "“Second gains 30%:” the measurement 30% is typed by hand [measurement]"
-    assert str(finding).startswith(f"docs/index.md:15: {told}\n")
-    assert "remedy: compute it" in str(finding)
-
-
 def test_a_character_that_no_font_has_is_found_with_its_message(root: Path) -> None:
     catalog = catalog_path("zh", root / "locales")
     entry = next(each for each in polib.pofile(str(catalog)) if each.msgstr and not each.msgid_plural)
@@ -221,9 +151,3 @@ def test_a_character_that_no_font_has_is_found_with_its_message(root: Path) -> N
     assert "U+13000" in finding.what
     assert finding.file == "locales/zh/LC_MESSAGES/messages.po"
     assert entry.msgid.startswith(finding.message.rstrip("…"))
-
-
-def test_a_language_whose_script_has_no_font_is_noted_with_the_command() -> None:
-    assert [*font_notes(["zh", "ar", "de"])] == []
-    (note,) = font_notes(["de", "ka"])
-    assert all(part in note for part in ("Georgian (ka)", "script Georgian", "python -m generator add-language ka"))

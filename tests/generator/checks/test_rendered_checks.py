@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from conftest import BuiltSite
-from hypothesis import given, strategies as st
 
 from bench.errors import AtlasError
-from generator.checks.rendered_checks import check_site, compare, outline, structure
+from generator.checks.rendered_checks import check_site
 
 ENGLISH = """<html><nav><a href="/elsewhere/">x</a></nav><article>
 <h1 id="a">Title</h1>
@@ -75,31 +74,12 @@ def test_what_a_page_lost_is_named(small: Path, old: str, new: str, what: str) -
     assert ("zh/a/index.html", expected) in found(small)
 
 
-def test_a_page_of_the_same_structure_is_known_by_its_outline() -> None:
-    assert outline(OTHER) == outline(ENGLISH)
-
-
-@given(st.integers(0, len(ENGLISH)), st.integers(1, 200), st.sampled_from(["", "<li>", "</table>", "<td>", "<b>x</b>"]))
-def test_no_page_of_another_structure_has_the_same_outline(at: int, length: int, instead: str) -> None:
-    other = ENGLISH[:at] + instead + ENGLISH[at + length :]
-    if list(compare(structure(ENGLISH), structure(other), "index.html")):
-        assert outline(other) != outline(ENGLISH)
-
-
 def test_pages_that_one_language_lacks_or_has_besides_are_named(small: Path) -> None:
     shutil.move(small / "zh" / "a", small / "zh" / "b")
     assert found(small) == [
         ("zh/a/index.html", "the page is missing"),
         ("zh/b/index.html", "the page does not exist in English"),
     ]
-
-
-def test_what_surrounds_the_article_does_not_count() -> None:
-    assert structure(ENGLISH, "a/index.html").links == ["b/#c"]
-
-
-def test_the_link_to_a_missing_translation_does_not_count() -> None:
-    assert structure('<article><a class="help-to-translate" href="https://example.org/">x</a></article>').links == []
 
 
 def test_without_a_site_it_says_how_to_build_one(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import polib
 import pytest
 
 from generator.checks.usage_checks import usage_findings
-from generator.languages.glossary import Glossary, Sense, load_glossary
+from generator.languages.glossary import Glossary, load_glossary
 
 GLOSSARY = load_glossary()
 
@@ -74,28 +74,8 @@ def test_memory_of_a_gpu_is_not_that_of_a_cpu() -> None:
     assert found("zh", both, entry("Memory is short", "显存不足", "docs/a.md")) == []
 
 
-def test_texts_that_mean_different_things_differ() -> None:
-    assert [rule for _, rule, _ in found("ar", entry("Reason", "السبب"), entry("Why", "السبب"))] == ["sense"]
-    assert found("ar", entry("Reason", "السبب"), entry("Why", "تفسير الحكم")) == []
-
-
-def test_what_nobody_reads_is_not_checked() -> None:
-    fuzzy = entry("x", "其它设备")
-    fuzzy.flags = ["fuzzy"]
-    obsolete = entry("y", "其它设备")
-    obsolete.obsolete = True
-    assert found("zh", fuzzy, obsolete, entry("z", "")) == []
-
-
 def test_each_wrong_spelling_of_the_glossary_is_found_and_its_right_one_is_not() -> None:
     for code, spelling in GLOSSARY.spelling.items():
         for wrong, right in spelling.items():
             assert found(code, entry("x", wrong)), wrong
             assert not [what for _, _, what in found(code, entry("x", right))], right
-
-
-def test_each_sense_names_a_language_and_a_word_that_is_no_remedy() -> None:
-    assert GLOSSARY.sense
-    for sense in GLOSSARY.sense:
-        assert isinstance(sense, Sense)
-        assert sense.word != sense.instead

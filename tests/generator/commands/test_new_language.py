@@ -7,13 +7,11 @@ import shutil
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 import polib
 import pytest
 from conftest import in_project, small_project
-from fontTools.ttLib import TTFont
 from guide_figures import copy_of_guide
 from tiny_fonts import collection, pair
 
@@ -82,27 +80,6 @@ def test_a_code_that_is_none_or_is_there_is_refused(guide: Path, code: str) -> N
     assert (guide / "locales" / "languages.toml").read_text(encoding="utf-8") == LIST
 
 
-def test_without_a_font_it_says_how_to_get_one_and_the_same_command_adds_it_later(guide: Path, tmp_path: Path) -> None:
-    report = "\n".join(add_language("ko", guide))
-    assert "apt install fonts-noto-cjk" in report
-    assert "python -m generator add-language ko --font FILE" in report
-    before = (guide / "locales" / "languages.toml").read_bytes()
-    folder = collection(tmp_path / "fonts", "NotoSansCJK", {"Noto Sans CJK KR": PHRASES["ko"].values()})
-    assert "korean-regular.ttf and korean-bold.ttf" in "\n".join(add_language("ko", guide, folder))
-    assert (guide / "locales" / "languages.toml").read_bytes() == before
-    with pytest.raises(AtlasError, match="ko is already a language of the guide"):
-        add_language("ko", guide, folder)
-
-
-def test_an_unusable_font_changes_nothing(guide: Path, tmp_path: Path) -> None:
-    folder = pair(tmp_path / "fonts", "NotoSansHebrew", "abc")
-    before = {path: path.read_bytes() for path in guide.rglob("*") if path.is_file()}
-    for font in (folder, folder / "NotoSansHebrew-Regular.ttf", tmp_path / "none.ttf"):
-        with pytest.raises(AtlasError):
-            add_language("he", guide, font)
-    assert {path: path.read_bytes() for path in guide.rglob("*") if path.is_file()} == before
-
-
 # --- a fifth and a sixth language of the real guide -------------------------------------------------------------------
 
 
@@ -141,15 +118,6 @@ def built(project: Path) -> Path:
     return site
 
 
-def test_both_languages_are_built_with_their_direction(grown: Path) -> None:
-    for code, direction in (("ko", "ltr"), ("fa", "rtl")):
-        page = (grown / code / "index.html").read_text(encoding="utf-8")
-        assert f'<html lang="{code}"' in page
-        assert f'<body dir="{direction}"' in page
-        assert re.findall(r'hreflang="([^"]+)" lang=', page) == ["en", "ar", "ko", "fa"]
-    assert check_site(grown, ("en", "ar", "ko", "fa")) == []
-
-
 def test_what_is_translated_is_shown_and_the_rest_is_marked_as_english(grown: Path) -> None:
     page = (grown / "ko" / "index.html").read_text(encoding="utf-8")
     marked = '<span class="untranslated" lang="en" dir="ltr">'
@@ -162,25 +130,8 @@ def test_what_is_translated_is_shown_and_the_rest_is_marked_as_english(grown: Pa
     assert f"{marked}Made with" in page, "a string of a template"
 
 
-def test_a_notice_counts_what_is_missing_and_leads_to_the_catalog(grown: Path) -> None:
-    page = (grown / "ko" / "index.html").read_text(encoding="utf-8")
-    assert "3 of 4 texts on this page are not translated yet" in re.sub(r"<[^<>]*>", "", page)
-    (line,) = re.findall(r"https://example.org/atlas/blob/HEAD/locales/ko/LC_MESSAGES/messages.po#L(\d+)", page)
-    catalog = (grown.parent / "locales" / "ko" / "LC_MESSAGES" / "messages.po").read_text(encoding="utf-8").split("\n")
-    assert any("A small guide" in text or "A p" in text for text in catalog[int(line) - 1 : int(line) + 4])
-
-
-def test_no_mark_gets_into_an_attribute_or_a_title(grown: Path) -> None:
-    for path in (*grown.glob("ko/**/*.html"), *grown.glob("fa/**/*.html")):
-        page = path.read_text(encoding="utf-8")
-        assert not re.search(r'="[^"<>]*<span', page), path
-        assert "<span" not in re.findall(r"<title>(.*?)</title>", page)[0]
-        assert "&lt;span" not in page, path
-
-
 # --- fonts of four scripts --------------------------------------------------------------------------------------------
 
-SHARED = ("assets/charts", "cards", "fonts")
 """Folders of files that do not say which languages there are."""
 
 
@@ -213,16 +164,6 @@ def four(grown: Path, tmp_path_factory: pytest.TempPathFactory) -> Four:
     return Four(built(project), before, shipped)
 
 
-def test_without_a_font_pictures_are_in_english_and_the_page_says_so(grown: Path, four: Four) -> None:
-    (chart,) = (
-        name for name in four.before if re.fullmatch(r"assets/charts/latency[^/]*1?\.svg", name) and "dark" not in name
-    )
-    assert four.before[f"ko/{chart}"] == four.before[chart]
-    assert "그림은 영어로 되어 있습니다." in four.before["ko/index.html"].decode()
-    assert "korean" not in four.before["ko/fonts/fonts.css"].decode().lower()
-    assert "그림은" not in (grown / "ko" / "index.html").read_text(encoding="utf-8"), "there is one by now"
-
-
 @pytest.mark.parametrize("code", list(PHRASES))
 def test_with_a_font_pages_charts_and_cards_are_in_the_language(code: str, four: Four) -> None:
     page = (four.site / code / "index.html").read_text(encoding="utf-8")
@@ -233,24 +174,6 @@ def test_with_a_font_pages_charts_and_cards_are_in_the_language(code: str, four:
     assert PHRASES[code][note] not in page
     for name in (*(each for each in four.before if re.match("assets/charts/.*svg", each)), "cards/index.png"):
         assert (four.site / code / name).read_bytes() != (four.site / name).read_bytes(), name
-
-
-@pytest.mark.parametrize("code", list(PHRASES))
-def test_the_letters_of_a_page_are_served(code: str, four: Four) -> None:
-    files = (four.site / code / "fonts").glob(f"{code}-regular*.woff2")
-    letters = {chr(each) for file in files for each in TTFont(BytesIO(file.read_bytes())).getBestCmap()}
-    assert {letter for letter in PHRASES[code]["Small"] if not letter.isspace()} <= letters
-
-
-def test_other_languages_and_their_fonts_stay_byte_for_byte(four: Four) -> None:
-    fonts = contents(four.site.parent / FONTS)
-    assert {name: fonts[name] for name in four.shipped if name.endswith(".ttf")} == {
-        name: content for name, content in four.shipped.items() if name.endswith(".ttf")
-    }
-    for name, content in four.before.items():
-        prefix, _, rest = name.partition("/")
-        if name.startswith(SHARED) or (prefix in {"ar", "fa"} and rest.startswith(SHARED)):
-            assert (four.site / name).read_bytes() == content, name
 
 
 def test_every_language_has_the_same_pages(four: Four) -> None:

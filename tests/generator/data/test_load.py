@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
+import pandas as pd
 import pytest
-from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, rounds, telling, write
+from atlas_data import ON_CPU, PUBLISHED, XEON, measured, measurement, telling, write
+from hypothesis import given, strategies as st
 
 from bench.errors import AtlasError
 from bench.plans.profiles import PRECISIONS
 from bench.records.record import Measurement, Record, Samples, Status
-from generator.data import selection
-from generator.data.families import family_slug, slugify
+from bench.records.run_file import append
+from generator.data import rows, selection
 from generator.data.load import Results, load
-from generator.data.names import device_label, short_name
+from generator.data.names import short_name
 from generator.data.registry import COLUMNS
-from generator.data.selection import comparisons, version_order
+from generator.data.selection import comparisons
 
 
 def loaded(tmp_path: Path, *records: object) -> Results:
@@ -43,13 +46,6 @@ def test_published_rows_keep_their_digits() -> None:
     assert row["change"] == pytest.approx(19.040 / 34.619 - 1)
     assert row["speedup"] == pytest.approx(34.619 / 19.040)
     assert row["speedup_low"] is None
-
-
-def test_out_of_memory_is_a_row_with_status_and_reason() -> None:
-    failed = [row for row in load(PUBLISHED).by_label if row["status"] != "pass"]
-    assert len(failed) == 4
-    assert {(row["status"], row["eager_ms"]) for row in failed} == {("eager_oom", None)}
-    assert all("OOM" in row["reason"] for row in failed)
 
 
 # ── The table ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -101,37 +97,6 @@ def test_all_that_a_gpu_tells_is_a_column(tmp_path: Path) -> None:
     assert row["break_even_warm_calls_low"] < row["break_even_warm_calls"] < row["break_even_warm_calls_high"]
 
 
-def test_what_was_not_measured_is_unknown(tmp_path: Path) -> None:
-    (row,) = loaded(tmp_path, measured()).by_label
-    for name in ("eager_host_bound", "eager_flop_s", "batch_size_recompiles"):
-        assert row[name] is None, name
-    assert row["causes"] == ""
-
-
-def test_a_gpu_is_the_same_device_on_every_host(tmp_path: Path) -> None:
-    records = [measured(run=f"{cores}", batch_size=cores, environment={"cores": cores}) for cores in (8, 16)]
-    assert {row["device"] for row in loaded(tmp_path, *records, measured()).by_label} == {"h200"}
-
-
-def test_versions_and_modes_have_their_own_order(tmp_path: Path) -> None:
-    records = [
-        measured(torch=torch, compile_mode=mode)
-        for mode in ("reduce-overhead", "max-autotune", "default")
-        for torch in ("2.13.0+cu130", "2.9.1", "2.10.0.dev")
-    ]
-    rows = loaded(tmp_path, *records).by_label
-    assert [row["torch"] for row in rows[::3]] == ["2.9.1", "2.10.0.dev", "2.13.0+cu130"]
-    assert [row["compile_mode"] for row in rows[:3]] == ["default", "reduce-overhead", "max-autotune"]
-    assert version_order("nightly") < version_order("2.0.1")
-
-
-def test_compiled_out_of_memory_keeps_the_eager_latency(tmp_path: Path) -> None:
-    eager_only = Measurement(eager=Samples(rounds_ms=rounds(10.0)))
-    (row,) = loaded(tmp_path, measured(status=Status.OOM, reason="CUDA out of memory", figures=eager_only)).by_label
-    assert row["eager_ms"] == pytest.approx(10, rel=0.02)
-    assert (row["compiled_ms"], row["speedup"]) == (None, None)
-
-
 def test_wrong_results_are_shown_and_never_compared(tmp_path: Path) -> None:
     wrong = measured(status=Status.FAIL_ACCURACY, figures=measurement(), model="BeiT", checkpoint="microsoft/beit")
     results = loaded(tmp_path, measured(), wrong)
@@ -178,55 +143,6 @@ def test_order_does_not_depend_on_files_and_puts_accelerators_first(tmp_path: Pa
 # ── Names ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("device_name", "expected"),
-    [
-        ("NVIDIA A100", "A100"),
-        ("NVIDIA A100-SXM4-80GB", "A100-SXM4-80GB"),
-        ("NVIDIA H200", "H200"),
-        ("Tesla T4", "T4"),
-        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
-        ("AMD Instinct MI300X", "AMD Instinct MI300X"),
-        (XEON, "Intel Xeon 2.50 GHz"),
-        ("Intel(R) Core(TM) i7-8650U CPU @ 1.90GHz", "Intel Core i7-8650U 1.90 GHz"),
-        ("AMD EPYC 7763 64-Core Processor", "AMD EPYC 7763"),
-        ("Apple M2", "Apple M2"),
-        ("CPU", "CPU"),
-    ],
-)
-def test_devices_go_by_the_name_that_people_use(device_name: str, expected: str) -> None:
-    assert short_name(device_name) == expected
-
-
-@pytest.mark.parametrize(
-    ("device_name", "expected"),
-    [
-        (XEON, "Intel Xeon"),
-        ("Intel(R) Xeon(R) Processor", "Intel Xeon"),
-        ("Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", "Intel Xeon Platinum"),
-        ("Intel(R) Xeon(R) CPU E5-2670 0 @ 2.60GHz", "Intel Xeon E5"),
-        ("Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz", "Intel Xeon E5"),
-        ("AMD EPYC 9B14", "AMD EPYC"),
-        ("AMD EPYC 7B13", "AMD EPYC"),
-        ("AMD EPYC 7763 64-Core Processor", "AMD EPYC"),
-        ("AMD Ryzen 9 7950X 16-Core Processor", "AMD Ryzen 9"),
-        ("Intel(R) Core(TM) i7-8650U CPU @ 1.90GHz", "Intel Core i7"),
-        ("12th Gen Intel(R) Core(TM) i7-12700H", "12th Gen Intel Core i7"),
-        ("Intel(R) Core(TM) Ultra 7 155H", "Intel Core Ultra 7"),
-        ("Apple M1", "Apple M1"),
-        ("Apple M3", "Apple M3"),
-        ("Apple M3 Max", "Apple M3 Max"),
-        ("Neoverse-N1", "Neoverse-N1"),
-        ("Neoverse-V2", "Neoverse-V2"),
-        ("7763", "7763"),
-        ("CPU", "CPU"),
-    ],
-)
-def test_a_cpu_goes_by_its_product_line(device_name: str, expected: str) -> None:
-    assert device_label("cpu", device_name) == expected
-    assert device_label("cuda", device_name) == short_name(device_name)
-
-
 def test_cpus_that_differ_only_in_a_number_are_one_device(tmp_path: Path) -> None:
     names = (XEON, "Intel(R) Xeon(R) Processor", "AMD EPYC 9B14", "AMD EPYC 7B13", "Apple M1", "Apple M3")
     cpus = [
@@ -243,13 +159,6 @@ def test_cpus_that_differ_only_in_a_number_are_one_device(tmp_path: Path) -> Non
         "cpu-apple-m3-8-cores",
     }
     assert {row["processor"] for row in rows} == {short_name(name) for name in names}, "records keep the exact name"
-
-
-def test_slugs_are_safe_as_file_names(tmp_path: Path) -> None:
-    cpu = measured(device="cpu", device_name=XEON, environment={"cores": 2})
-    assert devices(loaded(tmp_path, cpu)) == ["cpu-intel-xeon-2-cores"]
-    assert slugify("../../etc/passwd: “x”") == "etc-passwd-x"
-    assert len(slugify("x" * 500)) <= 80
 
 
 def test_distinct_devices_never_share_a_page(tmp_path: Path) -> None:
@@ -271,11 +180,6 @@ def test_a_newcomer_does_not_take_over_an_address(tmp_path: Path) -> None:
     both = loaded(tmp_path, measured(device_name="Foo-", run="a", day=2))
     (older,), _ = ([row for row in both.by_label if row["device_name"] == name] for name in ("Foo+", "Foo-"))
     assert [older["device"]] == devices(first) == ["foo"]
-
-
-def test_the_same_device_under_two_brands_is_one(tmp_path: Path) -> None:
-    both = loaded(tmp_path, measured(device_name="Tesla T4"), measured(device_name="NVIDIA T4", batch_size=4))
-    assert devices(both) == ["t4", "t4"]
 
 
 def test_two_checkpoints_of_one_label_are_told_apart(tmp_path: Path) -> None:
@@ -344,17 +248,6 @@ def test_a_file_that_grows_is_read_again(tmp_path: Path) -> None:
     assert loaded(tmp_path, measured(batch_size=4)).records == 2
 
 
-def test_rows_are_plain_values(tmp_path: Path) -> None:
-    (row,) = loaded(tmp_path, measured(status=Status.CRASH, reason="exit code -11")).by_label
-    assert row["row"] == 0
-    assert (row["eager_ms"], row["threads"], row["graphs"], row["processes"]) == (None, None, None, 0)
-    assert (type(row["batch_size"]), type(row["newest"]), row["measured_at"].isoformat()) == (
-        int,
-        bool,
-        "2026-07-01T12:00:00+00:00",
-    )
-
-
 # ── Doubts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -364,13 +257,6 @@ def test_what_is_doubtful_within_a_row_is_so_in_older_runs_too(tmp_path: Path) -
     verdicts = {row["run"]: (row["verdict"], row["break_even_calls"] is None) for row in results.by_label}
     assert verdicts == {"old": ("doubtful", True), "new": ("faster", False)}
     assert [anomaly.kind for anomaly in results.problems] == [], "nobody needs to mend an older run"
-
-
-def test_five_rounds_are_too_few_for_an_interval(tmp_path: Path) -> None:
-    short = Measurement(eager=Samples(rounds_ms=((20.0,),) * 5), compiled=Samples(rounds_ms=((10.0,),) * 5))
-    results = loaded(tmp_path, measured(figures=short))
-    assert [(row["speedup"], row["verdict"]) for row in results.by_label] == [(2.0, "doubtful")]
-    assert [anomaly.kind for anomaly in results.problems] == ["no_interval"]
 
 
 def test_rounds_that_contradict_the_latencies_are_doubted(tmp_path: Path) -> None:
@@ -391,15 +277,6 @@ def test_a_row_is_doubted_where_the_machine_was_disturbed(tmp_path: Path, flag: 
     assert [row["verdict"] for row in results.by_label] == [verdict]
 
 
-def test_a_command_from_before_memory_was_kept_says_so(tmp_path: Path) -> None:
-    old, new = (
-        msgspec.structs.replace(measured(**where, batch_size=size), command="python -m bench run")
-        for size, where in ((1, ON_CPU), (2, KEEPING))
-    )
-    commands = {row["batch_size"]: row["command"] for row in loaded(tmp_path, old, new).by_label}
-    assert commands == {1: "python -m bench run --malloc default", 2: "python -m bench run"}
-
-
 def test_the_machine_of_the_reader_comes_first(tmp_path: Path) -> None:
     folder = write(tmp_path, [measured(), measured(run="mine", day=2, **ON_CPU)])
     assert load(folder).newest["device"].tolist() == ["h200", "cpu-intel-xeon-2-cores"]
@@ -407,28 +284,6 @@ def test_the_machine_of_the_reader_comes_first(tmp_path: Path) -> None:
     assert mine.newest["device"].tolist() == ["cpu-intel-xeon-2-cores", "h200"]
     assert mine.own_devices == {"cpu-intel-xeon-2-cores"}
     assert [row["device"] for row in mine.by_label] == ["h200", "cpu-intel-xeon-2-cores"], "labels stay the same"
-
-
-@pytest.mark.parametrize(
-    ("label", "family"),
-    [
-        ("vit_base_patch16_224", "vit"),
-        ("resnet50", "resnet"),
-        ("resnetv2_50", "resnet"),
-        ("mobilenetv3_small_100", "mobilenet"),
-        ("levit_128", "levit"),
-        ("ViT", "vit"),
-        ("Conditional-DETR", "conditional"),
-        ("007", "007"),
-        ("res2net50_26w_4s", "res2net"),
-        ("resnext50_32x4d", "resnext"),
-        ("tf_efficientnetv2_b0", "efficientnet"),
-        ("eca_nfnet_l0", "nfnet"),
-        ("convnextv2_atto", "convnext"),
-    ],
-)
-def test_the_family_slug_a_model_is_how_its_name_begins(label: str, family: str) -> None:
-    assert family_slug(label) == family
 
 
 # ── Local checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -450,15 +305,61 @@ def test_two_local_checkpoints_of_one_name_are_two_models(tmp_path: Path) -> Non
     ]
 
 
-def test_one_local_checkpoint_of_two_names_is_one_model_under_the_newer(tmp_path: Path) -> None:
-    results = loaded(tmp_path, local("old", "a"), local("new", "a", run="other", day=9))
-    assert named(results) == [("new-aaaaaaaa", "new", "new")]
-    assert len(results.table) == 2
-
-
 def test_a_local_checkpoint_takes_neither_label_nor_address_from_a_known_model(tmp_path: Path) -> None:
     results = loaded(tmp_path, local("ViT", "a"), measured(run="other", day=9))
     assert named(results) == [
         ("vit", "ViT", "google/vit-base-patch16-224"),
         ("vit-aaaaaaaa", "ViT (aaaaaaaa)", "ViT"),
     ]
+
+
+# ── Processes ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("flagged", "is_doubted"), [(1, False), (2, False), (3, True), (6, True)])
+def test_a_look_at_the_machine_dooms_a_row_if_half_of_its_processes_had_it(
+    flagged: int, is_doubted: bool, tmp_path: Path
+) -> None:
+    records = [
+        msgspec.structs.replace(measured(process=at), flags=("doctor-load",) if at < flagged else ()) for at in range(6)
+    ]
+    newest = loaded(tmp_path, *records).newest
+    assert (newest["flags"].tolist() == ["doctor-load"]) is is_doubted
+    assert (newest["verdict"].tolist() == ["doubtful"]) is is_doubted
+
+
+def test_statuses_and_flags_of_all_processes_count(tmp_path: Path) -> None:
+    noisy = msgspec.structs.replace(measured(process=2, status=Status.UNSTABLE), flags=("b", "a"), reason="noise")
+    (row,) = loaded(tmp_path, measured(), measured(process=1), noisy).by_label
+    assert (row["status"], row["flags"], row["reason"], row["attempts"]) == ("pass", "a b", "", 3)
+
+
+def test_cells_of_a_run_tell_of_each_others_scatter_even_those_that_no_page_shows(tmp_path: Path) -> None:
+    older, newer = (
+        [
+            measured(run=run, process=at, day=day, batch_size=size, figures=measurement(10.0, 8.0, seed=9 * size + at))
+            for size in range(1, last)
+            for at in range(3)
+        ]
+        for run, day, last in (("older", 1, 8), ("newer", 2, 7))
+    )
+
+    def ends(results: Results) -> list[float]:
+        [row] = (row for row in results.by_label if row["batch_size"] == 7)
+        return [row["speedup_low"], row["speedup_high"], row["eager_low_ms"]]
+
+    assert ends(loaded(tmp_path / "one", *older)) == ends(loaded(tmp_path / "both", *older, *newer))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=8))
+def test_whatever_becomes_of_the_files_the_table_is_that_of_a_first_reading(edits: list[tuple[int, int]]) -> None:
+    """Files appear, change and go."""
+    with TemporaryDirectory() as folder:
+        for step, (name, count) in enumerate(edits):
+            path = Path(folder, f"r{name}.jsonl")
+            path.unlink(missing_ok=True)
+            records = [measured(run=f"r{name}", day=step + 1, batch_size=size) for size in range(1, count + 1)]
+            append(path, records)
+            table = load(Path(folder)).table
+            rows._READ.clear()  # as in a new process
+            pd.testing.assert_frame_equal(load(Path(folder)).table, table)

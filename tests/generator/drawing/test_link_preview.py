@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import pytest
 from conftest import LANGUAGES, BuiltSite
 
-from generator.drawing.link_preview import DEFAULT, open_graph_locale, page_metadata
+from generator.drawing.link_preview import DEFAULT, open_graph_locale
 from generator.languages.language import load_language
 
 PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
@@ -72,25 +72,6 @@ def test_every_page_has_a_card(code: str, site: BuiltSite) -> None:
         assert (str(width), str(height)) == (said["og:image:width"], said["og:image:height"]) == ("1200", "630"), (
             address
         )
-
-
-def test_titles_below_a_section_name_it(site: BuiltSite) -> None:
-    titles = {code: site.folder / prefix / "models" / "vit" / "index.html" for code, prefix in PREFIXES.items()}
-    found = {code: path.read_text(encoding="utf-8").partition("<title>")[2] for code, path in titles.items()}
-    assert found["en"].startswith("ViT - Models - Compile Atlas<")
-    for code, script in SCRIPTS.items():
-        assert re.search(script, found[code].partition("</title>")[0]), code
-
-
-def test_where_the_site_knows_no_address_there_are_no_addresses() -> None:
-    english = load_language("en")
-    found = page_metadata("data.md", "data/", ("The data", "", "Download it."), english, [english], "")
-    assert (found.address, found.image, found.alternates) == ("", "", ())
-
-
-@pytest.mark.parametrize(("code", "locale"), [("en", "en_US"), ("zh", "zh_CN"), ("ja", "ja_JP"), ("ar", "ar_AR")])
-def test_locales_are_written_as_open_graph_writes_them(code: str, locale: str) -> None:
-    assert open_graph_locale(load_language(code)) == locale
 
 
 def test_the_sitemap_says_what_the_pages_say(site: BuiltSite) -> None:

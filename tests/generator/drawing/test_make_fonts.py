@@ -36,46 +36,12 @@ def test_korean_is_taken_out_of_the_collection_by_its_region(tmp_path: Path) -> 
     assert set("한글") <= letters_of(regular)
 
 
-def test_korean_has_the_syllables_of_its_standard_in_both_weights() -> None:
-    for weight in faces.WEIGHTS:
-        syllables = {code for code in make_fonts.everyday(KOREAN, weight) if 0xAC00 <= code <= 0xD7A3}
-        assert len(syllables) == 2350
-        assert not any(0x4E00 <= code <= 0x9FFF for code in make_fonts.everyday(KOREAN, weight))
-
-
-@pytest.mark.parametrize(
-    ("script", "within", "without"),
-    [("Deva", "कक्षािं।\u200d", "aก"), ("Thai", "กำ่๙฿", "aक"), ("Hebr", "אםְ־", "aع"), ("Cyrl", "жЁ", "aα")],
-)
-def test_an_alphabet_follows_from_unicode(script: str, within: str, without: str) -> None:
-    everyday = set(map(chr, make_fonts.everyday(faces.new_face(script), "regular")))
-    assert set(within) <= everyday
-    assert not set(without) & everyday
-
-
-def test_shaping_features_of_every_alphabet_are_kept() -> None:
-    assert {"half", "rphf", "pres", "abvm", "mark", "mkmk", "locl"} <= set(make_fonts._features(HINDI))
-    assert "half" not in make_fonts._features(KOREAN)
-
-
 def test_one_file_serves_both_weights_unless_its_bold_one_is_beside_it(tmp_path: Path) -> None:
     tiny_font("שלום").save(tmp_path / "Mine-Regular.ttf")
     file = tmp_path / "Mine-Regular.ttf"
     assert make_fonts.sources(HEBREW, file) == {"regular": file, "bold": file}
     tiny_font("שלום").save(tmp_path / "Mine-Bold.ttf")
     assert make_fonts.sources(HEBREW, file)["bold"].name == "Mine-Bold.ttf"
-
-
-@pytest.mark.parametrize("name", ["NotoSansHebrew[wdth,wght].ttf", "NotoSansHebrew-VF.ttf"])
-def test_variable_fonts_are_found_by_their_names(name: str, tmp_path: Path) -> None:
-    tiny_font("שלום").save(tmp_path / name)
-    assert {path.name for path in make_fonts.sources(HEBREW, tmp_path).values()} == {name}
-
-
-def test_another_font_of_the_family_is_not_mistaken_for_it(tmp_path: Path) -> None:
-    pair(tmp_path, "NotoSansHebrewNew", "שלום")
-    with pytest.raises(AtlasError, match="no font for the script Hebrew is there"):
-        make_fonts.sources(HEBREW, tmp_path)
 
 
 def test_a_font_without_the_script_is_refused_and_no_file_is_written(tmp_path: Path) -> None:
@@ -93,9 +59,3 @@ def test_what_is_no_font_is_refused(tmp_path: Path) -> None:
         make_fonts.make_face(HEBREW, file, tmp_path)
     with pytest.raises(AtlasError, match="there is no such file"):
         make_fonts.make_face(HEBREW, tmp_path / "missing.ttf", tmp_path)
-
-
-def test_the_command_line_makes_only_faces_that_are_named() -> None:
-    with pytest.raises(AtlasError, match="there is no such face") as raised:
-        make_fonts.main(["klingon"])
-    assert "latin, chinese" in raised.value.remedy

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
-import subprocess
-import sys
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-from matplotlib.ft2font import LoadFlags
 from matplotlib.transforms import Bbox
 
 from bench.statistics.verdicts import Verdict
-from generator.drawing import canvas, fonts, plot
+from generator.drawing import canvas, plot
 from generator.drawing.canvas import DARK, LIGHT, WIDTH
 from generator.drawing.plot import Box, Mark, Panel, Plot, PlotRow
 
@@ -168,40 +161,12 @@ def test_right_to_left_is_the_mirror_image() -> None:
         assert rtl[text].y0 == pytest.approx(box.y0), text
 
 
-def test_same_plot_same_bytes_in_another_process() -> None:
-    code = (
-        "import sys; sys.path[:0] = ['tests', 'tests/generator/drawing']; "
-        "import test_plot as test; sys.stdout.buffer.write(test.plot.draw(test.change()))"
-    )
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
-    assert plot.draw(change()) == other
-
-
-def test_text_is_drawn_as_paths_with_own_fonts() -> None:
-    svg = plot.draw(bars(right_to_left=True, language="ar", axis="زمن الاستجابة بوحدة ms"))
-    assert b"<text" not in svg
-    assert canvas._font_letters()["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', svg))
-    assert svg.startswith(b"<svg ")
-    assert re.match(rb'<svg [^>]*width="480" height="(\d+)" viewBox="0 0 480 \1"', svg)
-
-
-def test_background_is_transparent() -> None:
-    svg = plot.draw(bars())
-    assert b"#ffffff" not in svg
-    assert b"<image" not in svg
-
-
 def test_dark_is_the_same_drawing_in_other_colours() -> None:
     light = plot.draw(change())
     dark = canvas.darken(light)
     assert not {colour.encode() for colour in LIGHT.values()} & set(re.findall(rb"#[0-9a-f]{6}", dark))
     strip_colours = re.compile(rb"#[0-9a-f]{6}")
     assert strip_colours.sub(b"", light) == strip_colours.sub(b"", dark)
-
-
-def test_only_palette_colours_are_drawn() -> None:
-    used = {match.decode() for match in re.findall(rb"#[0-9a-f]{6}", plot.draw(change()) + plot.draw(strip()))}
-    assert used <= set(LIGHT.values())
 
 
 def luminance(colour: str) -> float:
@@ -224,62 +189,6 @@ def test_contrast(palette: dict[canvas.Role, str], background: str) -> None:
             assert contrast(colour, background) >= least, role
 
 
-def test_palettes_do_not_collide() -> None:
-    assert len(set(LIGHT.values())) == len(LIGHT)
-    assert not set(LIGHT.values()) & set(DARK.values())
-
-
-def test_a_box_stands_for_each_letter_that_no_font_has() -> None:
-    drawn = plot.draw(bars(panels=(Panel(lines(3, "ต้น 🚀 {}")),)))
-    assert drawn == plot.draw(bars(panels=(Panel(lines(3, "□□ □ {}")),)))
-    assert drawn != plot.draw(bars(panels=(Panel(lines(3, "{}")),)))
-
-
-NUMERALS = st.text("0123456789.,%−+×", min_size=2, max_size=9)
-WORDS = st.lists(st.text("AVTWYfijlo中文、パー·(–).,'“", min_size=1, max_size=5), min_size=2, max_size=4).map(" ".join)
-
-
-@given(NUMERALS | WORDS, st.sampled_from(["ar", "en", "ja", "zh"]), st.booleans())
-def test_what_is_set_in_parts_looks_as_if_set_at_once(text: str, language: str, bold: bool) -> None:
-    quick, whole = list(canvas._placed(text, language, bold)), canvas._set(text, language, bold)
-    assert [(name, y) for name, _, y in quick] == [(name, y) for name, _, y in whole]
-    assert [x for _, x, _ in quick] == pytest.approx([x for _, x, _ in whole], abs=0.05)
-    width = canvas._width(text, language, bold)  # uses the same font, and so comes first
-    font = fonts.drawing_font(language, canvas._EM, bold=bold)
-    font.set_text(text, flags=LoadFlags.NO_HINTING)
-    assert width == pytest.approx(font.get_width_height()[0] / 64, abs=0.05)
-
-
-ARABIC = ["زمن", "الدفعة", "(نفاد", "الذاكرة)", "لديك؟", "و", "\u200f·", "†", "—", "4", "16", "(45%)", "−45%"]
-LATIN = ["A100", "ViT-B/16", "(PyTorch", "2.0.1)", "default،", "é"]
-
-
-@given(st.lists(st.sampled_from([*ARABIC, *LATIN]), min_size=1, max_size=6).map(" ".join), st.booleans())
-def test_what_runs_from_the_right_looks_as_if_set_at_once(text: str, bold: bool) -> None:
-    def shown(letters: Iterable[tuple[str, float, float]]) -> list[tuple[int, str, float]]:
-        return sorted((round(x), name, y) for name, x, y in letters if canvas._SHAPES[name])
-
-    text = f"\u200f{text}"
-    parts, whole = shown(canvas._placed(text, "ar", bold)), shown(canvas._set(text, "ar", bold))
-    assert [(name, y) for _, name, y in parts] == [(name, y) for _, name, y in whole]
-    assert [x for x, *_ in parts] == pytest.approx([x for x, *_ in whole], abs=1)
-    font = fonts.drawing_font("ar", canvas._EM, bold=bold)
-    font.set_text(text, flags=LoadFlags.NO_HINTING)
-    width = font.get_width_height()[0] / 64
-    assert canvas._width(text, "ar", bold) == pytest.approx(width, abs=0.05)
-
-
-def test_formulas_in_names_are_not_read() -> None:
-    assert plot.draw(bars(axis=r"a$\frac{1}{2}$b_c"))
-
-
-def test_intervals_are_drawn_only_where_known() -> None:
-    unknown = bars(panels=(Panel((PlotRow("ViT", (Mark(2.0, "2"), Mark(1.0, "1", 0.9, math.inf))),)),))
-    known = bars(panels=(Panel((PlotRow("ViT", (Mark(2.0, "2", 1.9, 2.1), Mark(1.0, "1", 0.9, 1.1))),)),))
-    count = {drawing: plot.draw(drawing).count(b'stroke-width="1.6"') for drawing in (unknown, known)}
-    assert count == {unknown: 0, known: 6}
-
-
 _SOUND_AND_DOUBTFUL: tuple[Verdict, Verdict] = ("faster", "doubtful")
 
 
@@ -289,43 +198,3 @@ def test_a_doubtful_dot_is_hollow() -> None:
         for verdict in _SOUND_AND_DOUBTFUL
     )
     assert doubtful.count(b'fill="none"') > sound.count(b'fill="none"')
-
-
-def test_many_comparisons_are_few_shapes() -> None:
-    drawn = plot.draw(boxed_strip()).decode()
-    assert drawn.count("<circle") == 4  # the extremes of both lines
-    assert len(drawn) < 20_000
-
-
-def test_no_line_of_the_scale_runs_through_the_names_of_extremes() -> None:
-    drawing = boxed_strip()
-    layout = plot._Layout.of(drawing)
-    (panel,) = drawing.panels
-    lines = list(plot._clear_of_text(drawing, layout, panel, 0, layout.pitch * 2))
-    middles = [each.y for each in plot.compose(drawing).texts if "conv" in each.text]
-    assert len(lines) == 2
-    assert not any(top + layout.top < y < end + layout.top for top, end in lines for y in middles)
-
-
-def test_the_stylesheet_has_the_same_two_variants() -> None:
-    style = (Path(__file__).resolve().parents[3] / "docs/assets/stylesheets/atlas.css").read_text(encoding="utf-8")
-    for variant in ("eager", "compiled"):
-        assert re.findall(rf"--atlas-{variant}: (#\w+);", style) == [LIGHT[variant], DARK[variant]]
-
-
-@pytest.mark.parametrize("verdict", get_args(Verdict))
-def test_a_bar_has_the_colour_of_its_verdict(verdict: Verdict) -> None:
-    others: tuple[Verdict, ...] = ("slower", "faster")
-    other, drawn = (
-        plot.draw(bars(kind="change", panels=(Panel((PlotRow("ViT", (Mark(-0.1, verdict=each),)),)),))).decode()
-        for each in (others[verdict == "slower"], verdict)
-    )
-    role: canvas.Role = plot.VERDICTS.get(verdict, "zero")
-    assert drawn.count(LIGHT[role]) == other.count(LIGHT[role]) + 1
-
-
-def test_the_stylesheet_colours_verdicts_as_the_charts_do() -> None:
-    style = (Path(__file__).resolve().parents[3] / "docs/assets/stylesheets/atlas.css").read_text(encoding="utf-8")
-    roles: tuple[tuple[str, canvas.Role], ...] = (("good", "gain"), ("bad", "loss"))
-    for name, role in roles:
-        assert re.findall(rf"--atlas-{name}: (#\w+);", style) == [LIGHT[role], DARK[role]]

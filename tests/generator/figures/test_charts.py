@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -11,17 +10,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from atlas_data import PUBLISHED, measured, measurement, rounds, write
-from throughput_records import family, throughput
 
-from bench.records.record import TOY, Measurement, Samples, Status
-from generator.cache import Cache
+from bench.records.record import Measurement, Samples, Status
 from generator.data.load import load
 from generator.data.selection import Rows, records
 from generator.drawing import canvas, plot
 from generator.drawing.plot import Mark, PlotRow
 from generator.figures import charts, tables
 from generator.figures.words import DOUBT
-from generator.languages.language import Language, load_language
+from generator.languages.language import load_language
 
 EN = load_language("en")
 
@@ -96,24 +93,6 @@ def test_caption_states_selection_n_and_date() -> None:
         assert part in chart.caption.replace("\u00a0", " ")
 
 
-def test_caption_dates_published_and_measured_apart(tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
-    caption = charts.overview(newest(write(tmp_path, [measured()])), EN).caption
-    assert "Hugging Face guide (2023)" in caption
-    assert "measured\u00a0on\u00a0July\u00a01,\u00a02026" in caption
-
-
-def test_what_a_line_lacks_is_told_beside_its_dots() -> None:
-    chart = charts.batches(published(device="v100", torch="2.0.1"), EN)
-    notes = {line.label: line.note for line in lines(chart)}
-    assert (notes["ViT"], notes["DETR"]) == ("", "16: OOM")
-
-
-def test_doubtful_dots_are_hollow() -> None:
-    marks = [mark for line in lines(charts.overview(published(), EN)) for mark in line.marks]
-    assert sum(mark.verdict == "doubtful" for mark in marks if mark) == 3
-
-
 def test_intervals_and_their_weakness_are_told(tmp_path: Path) -> None:
     rows = newest(write(tmp_path, [measured()]))
     chart = charts.latency(rows, EN)
@@ -126,11 +105,6 @@ def test_intervals_and_their_weakness_are_told(tmp_path: Path) -> None:
     assert "too narrow" not in charts.overview(rows, EN).caption
 
 
-def test_a_loss_is_called_a_loss(tmp_path: Path) -> None:
-    rows = newest(write(tmp_path, [measured(), measured(batch_size=4, figures=measurement(10.0, 14.0))]))
-    assert "The largest loss: batch size 4 goes from" in charts.change(rows, EN).alt
-
-
 def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
     eager_only = Measurement(eager=Samples(rounds_ms=rounds(10.0)))
     rows = newest(write(tmp_path, [measured(status=Status.OOM, reason="x", figures=eager_only)]))
@@ -141,13 +115,6 @@ def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
     assert "no latencies to compare" in chart.alt
     assert charts.change(rows, EN).light
     assert charts.overview(rows, EN).light
-
-
-def test_doubtful_statuses_stand_beside_the_figure(tmp_path: Path) -> None:
-    rows = newest(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())]))
-    mark = lines(charts.change(rows, EN))[0].marks[0]
-    assert mark is not None
-    assert mark.text.endswith("(unstable)")
 
 
 def test_doubtful_rows_are_marked_and_told_below() -> None:
@@ -165,14 +132,6 @@ def test_the_finding_is_not_a_doubtful_one() -> None:
     changes = {row["change"]: row["model"] for row in rows if row["change"] is not None}
     assert changes[min(changes)] == "resnet"
     assert "largest gain: Conditional-DETR" in charts.change(rows, EN).alt
-
-
-@pytest.mark.parametrize(("code", "text"), [("en", "(unstable)"), ("zh", "（"), ("ja", "（")])
-def test_notes_stand_in_the_parentheses_of_the_language(tmp_path: Path, code: str, text: str) -> None:
-    rows = newest(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())]))
-    mark = lines(charts.change(rows, load_language(code)))[0].marks[0]
-    assert mark is not None
-    assert text in mark.text
 
 
 def test_versions_stand_on_one_line_the_oldest_first(tmp_path: Path) -> None:
@@ -204,19 +163,6 @@ def test_change_is_sorted_by_gain_within_each_batch_size() -> None:
     assert lines(chart)[0] == PlotRow("MobileNet", (Mark(3.974 / 8.583 - 1, "−53.7%", verdict="faster"),), "")
 
 
-def test_one_model_is_split_by_device_with_batch_sizes_side_by_side() -> None:
-    chart = charts.change(published(model="vit"), EN)
-    assert [panel.title for panel in chart.plot.panels] == ["A100", "T4", "V100"]
-    assert [line.label for line in chart.plot.panels[0].rows] == ["batch size 1", "batch size 4", "batch size 16"]
-
-
-def test_legend_names_only_what_occurs(tmp_path: Path) -> None:
-    legend = charts.change(published(**A100, model="resnet"), EN).plot.legend
-    assert legend == (("compiled is faster", "gain"),)
-    rows = newest(write(tmp_path, [measured(figures=measurement(10.0, 10.01))]))
-    assert charts.change(rows, EN).plot.legend == (("same or inconclusive", "zero"),)
-
-
 # ── Batch sizes and overview ────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -237,37 +183,6 @@ def test_overview_has_every_comparison_and_the_median() -> None:
     assert median is not None
     assert median.text == "median −22.8%"
     assert "T4: median −11.9%, from −36.6% to −0.1%, in 45 comparisons." in chart.alt
-
-
-def test_many_comparisons_are_a_box_with_labelled_extremes(tmp_path: Path) -> None:
-    changes = [-0.5 + number / 200 for number in range(100)]
-    doubted = throughput("toy", 100.0, 400.0, flags=(TOY,))
-    rows = newest(write(tmp_path, [*family("m", *changes), doubted]))
-    chart = charts.overview(rows, EN)
-    (line,) = lines(chart)
-    assert line.box is not None
-    assert (line.box.count, round(line.box.median, 4)) == (100, -0.2525)
-    assert [mark.text for mark in line.marks if mark] == ["median −25.2%", "m0 −50.0%", "m99 −0.5%"]
-    assert [mark.verdict for mark in line.marks if mark] == ["faster", "faster", "inconclusive"]
-    assert "RTX 5090: half of the comparisons lie between −37.6% and −12.9%." in chart.alt
-    assert "Each box spans the middle half" in chart.caption
-    assert "Hollow" not in chart.caption
-    assert chart.plot.axis == "change in time per image (lower is better)"
-
-
-def test_a_few_comparisons_stay_dots(tmp_path: Path) -> None:
-    rows = newest(write(tmp_path, family("m", *(-number / 100 for number in range(charts.MOST_DOTS)))))
-    (line,) = lines(charts.overview(rows, EN))
-    assert (line.box, len(line.marks)) == (None, charts.MOST_DOTS + 1)
-
-
-def test_overview_asks_one_question_at_a_time(tmp_path: Path) -> None:
-    own = measured(device_name="NVIDIA GeForce RTX 5090")
-    rows = newest(write(tmp_path, [own, *family("m", -0.5), throughput("m0", 100.0, 110.0, torch="2.4.0")]))
-    labels = [line.label for line in lines(charts.overview(rows, EN))]
-    assert labels == ["RTX 5090 · measured · one batch at a time", "RTX 5090 · published · as many as possible"]
-    (line,) = lines(charts.overview([row for row in rows if row["workload"] == "throughput"], EN))
-    assert [mark.value for mark in line.marks if mark] == [pytest.approx(-0.5)] * 2  # of the newest version
 
 
 def test_overview_keeps_published_and_measured_apart(tmp_path: Path) -> None:
@@ -300,42 +215,7 @@ def test_arabic_is_mirrored_and_drawn() -> None:
 # ── Drawing once ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_chart_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[plot.Plot] = []
-    draw = plot.draw
-    monkeypatch.setattr(canvas, "_SVG", Cache("charts", ".svg", tmp_path))
-    monkeypatch.setattr(plot, "draw", lambda each: drawn.append(each) or draw(each))  # type: ignore[func-returns-value]
-    rows = published(**A100, batch_size=4)
-    first = charts.change(rows, EN).light
-    assert charts.change(rows, EN).light == first
-    monkeypatch.setattr(canvas, "_SVG", Cache("charts", ".svg", tmp_path))
-    assert charts.change(rows, EN).light == first
-    assert len(drawn) == 1
-    assert charts.change([{**row, "change": row["change"] + 0.01} for row in rows], EN).light != first
-
-
-def test_other_languages_get_their_own_drawing() -> None:
-    rows = published(**A100, batch_size=1)
-    chinese: Language = load_language("zh")
-    assert charts.latency(rows, chinese).plot != charts.latency(rows, EN).plot
-    assert dataclasses.replace(charts.latency(rows, EN).plot) == charts.latency(rows, EN).plot
-
-
 # ── Ticks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"),
-    [
-        (0.0, 76.0, [0.0, 20.0, 40.0, 60.0]),
-        (-0.53, 0.0, [-0.4, -0.2, 0.0]),
-        (-0.12, 0.07, [-0.1, -0.05, 0.0, 0.05]),
-        (0.0, 0.0, [0.0]),
-        (0.0, 1.0, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
-    ],
-)
-def test_linear_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
-    assert charts.linear_ticks(low, high) == pytest.approx(ticks)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from atlas_data import ON_CPU, PUBLISHED, measured, measurement, write
+from atlas_data import ON_CPU, PUBLISHED, measured, write
 
-from bench.plans.profiles import PRECISIONS
-from bench.records.record import Record, Status
-from bench.statistics.verdicts import Verdict
+from bench.records.record import Record
 from generator.data.load import Results, load
 from generator.figures import matrix
 from generator.figures.markup import Table
@@ -72,30 +70,6 @@ def test_there_is_one_for_each_mode_and_batch_size(published: Results) -> None:
     assert len(found[-1].models) == 4, "models without a row have no line"
 
 
-def test_a_stable_release_goes_before_a_newer_preview(published: Results) -> None:
-    first, *_, preview = matrix.matrices(published.newest)
-    torch = published.table["torch"]
-    assert set(torch[[*first.labels.values()]]) == {"2.0.1"}
-    assert set(torch[[*preview.labels.values()]]) == {"2.1.0.dev"}, "which shows where there is nothing else"
-
-
-def test_the_newest_release_wins_and_a_measured_row_before_all(tmp_path: Path) -> None:
-    old, new = (measured(run=f"torch-{version}", torch=version) for version in ("2.9.1", "2.13.0"))
-    results = from_records(tmp_path, old, new)
-    (found,) = matrix.matrices(results.newest)
-    assert [results.by_label[label]["torch"] for label in found.labels.values()] == ["2.13.0"]
-
-
-def test_float32_goes_before_other_data_types(tmp_path: Path) -> None:
-    """One in TF32, from a newer run and a newer PyTorch, must not take the place of what other devices have."""
-    others = [
-        measured(run=name, day=2, torch="2.14.0", **fields) for name, fields in PRECISIONS.items() if name != "float32"
-    ]
-    results = from_records(tmp_path, measured(), *others)
-    (found,) = matrix.matrices(results.newest)
-    assert [results.by_label[label]["dtype"] for label in found.labels.values()] == ["float32"]
-
-
 def test_cpus_stand_apart_behind_accelerators(tmp_path: Path) -> None:
     shown = table(from_records(tmp_path, measured(**ON_CPU), measured(device_name="NVIDIA Z9")))
     for gpu, cpu in (shown.head[1:], shown.body[0].cells[1:]):
@@ -126,24 +100,6 @@ def test_many_models_devices_and_choices_are_limited() -> None:
 # ── Colours ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("verdict", "speedup", "expected"),
-    [
-        ("faster", 1.06, "gain-1"),
-        ("faster", 1.25, "gain-2"),
-        ("faster", 1.99, "gain-3"),
-        ("faster", 3.0, "gain-4"),
-        ("slower", 0.81, "loss-1"),
-        ("slower", 0.8, "loss-2"),
-        ("same", 1.005, ""),
-        ("inconclusive", 1.4, ""),
-        ("doubtful", 4.0, "doubtful"),
-    ],
-)
-def test_colours_follow_the_verdict(verdict: Verdict, speedup: float, expected: str) -> None:
-    assert matrix.tone(verdict, speedup) == expected
-
-
 # ── Cells ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -154,22 +110,6 @@ def test_each_cell_says_in_words_what_its_colour_and_mark_say(published: Results
     assert (tone, name.split(": ")[0], text[-1]) == ("doubtful", "Segformer on V100", "†")
     assert name.endswith("(doubtful)")
     assert found["ConvNeXT", "A100"][1].endswith("(inconclusive)"), "a published difference within noise"
-
-
-def test_out_of_memory_is_said_in_place_of_a_figure(published: Results) -> None:
-    found = cells(table(published, 2))
-    assert found["DETR", "T4"] == ("status", "DETR on T4: out of memory", "OOM")
-    assert ("OwlViT", "T4") not in found, "no device has a row of it"
-
-
-def test_a_loss_a_crash_and_what_was_not_measured(tmp_path: Path) -> None:
-    slower = measured(figures=measurement(10.0, 20.0))
-    crashed = measured(device_name="NVIDIA Z9", model="DETR", checkpoint="x/detr", status=Status.CRASH, reason="x")
-    found = cells(table(from_records(tmp_path, slower, crashed)))
-    own = next(device for (model, device), (tone, *_) in found.items() if (model, tone) == ("ViT", "loss-2"))
-    assert found["ViT", own][1].endswith("(slower)")
-    assert found["DETR", "Z9"] == ("status", "DETR on Z9: crash", "crash")
-    assert found["ViT", "Z9"] == found["DETR", own] == ("", "", "not measured")
 
 
 def test_each_cell_leads_to_its_row_and_the_head_to_devices_and_models(published: Results) -> None:

@@ -39,12 +39,6 @@ def test_each_gpu_has_a_panel_with_the_same_families(tmp_path: Path) -> None:
     assert b"<svg" in chart.light
 
 
-def test_intensity_has_a_row_for_each_class(tmp_path: Path) -> None:
-    low = [throughput(f"a{n}", 100.0, 200.0, intensity=100.0) for n in range(5)]
-    high = [throughput(f"b{n}", 100.0, 110.0, intensity=2000.0) for n in range(5)]
-    assert labels(charts(tmp_path, *CONV, *low, *high).intensity()) == [["below 200", "400 to 800", "1,600 or more"]]
-
-
 def test_history_draws_eager_by_family_and_compiled_apart(tmp_path: Path) -> None:
     made = charts(
         tmp_path,
@@ -57,12 +51,6 @@ def test_history_draws_eager_by_family_and_compiled_apart(tmp_path: Path) -> Non
     assert "from PyTorch\u00a02.4.0 to PyTorch\u00a02.9.1".replace("\u00a0", " ") in chart.alt
     assert chart.plot.panels[0].rows[0].marks[0] is not None
     assert chart.plot.panels[0].rows[0].marks[0].verdict == "faster"  # more images per second
-
-
-def test_data_types_have_a_panel_each(tmp_path: Path) -> None:
-    other = [throughput("cnn0", None, 100.0, dtype="bfloat16", autocast=on) for on in (True, False)]
-    chart = charts(tmp_path, *CONV, *other).types()
-    assert [panel.title for panel in chart.plot.panels] == ["autocast bfloat16", "bfloat16"]
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])

@@ -35,12 +35,6 @@ def test_families_have_a_median_on_each_gpu(tmp_path: Path) -> None:
     assert (first["models"], second["change on RTX 4090"]) == (5, None)
 
 
-def test_intensity_has_a_line_for_each_class(tmp_path: Path) -> None:
-    (line,) = plain(tables(tmp_path, *CONV)["intensity"].lines)
-    assert (line["bounds"], line["models"]) == ((400.0, 800.0), 5)
-    assert line["change on RTX 5090"] == pytest.approx(-0.5)
-
-
 def test_losses_begin_with_the_worst(tmp_path: Path) -> None:
     found = tables(tmp_path, *CONV, *family("vit", 0.3, 0.5))
     lines = plain(found["losses"].lines)
@@ -66,11 +60,3 @@ def test_versions_list_regressions_with_both_figures(tmp_path: Path) -> None:
     assert shown["equal"].lines.empty
     (line,) = plain(shown["history"].lines)
     assert line["rate of eager"] == pytest.approx(-0.22)
-
-
-def test_data_types_stand_side_by_side(tmp_path: Path) -> None:
-    others = [
-        throughput(f"cnn{n}", None, 300.0, dtype="bfloat16", autocast=on) for n in range(5) for on in (True, False)
-    ]
-    (line,) = plain(tables(tmp_path, *CONV, *others)["types"].lines)
-    assert line["rate of autocast bfloat16"] == line["rate of bfloat16"] == pytest.approx(0.5)

@@ -10,18 +10,11 @@ from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import TOY, Record
 from generator.data.load import load
-from generator.drawing.plot import Box
 from generator.gains.gains import Gains
 
 
 def gains(folder: Path, *records: Record) -> Gains:
     return Gains(load(write(folder, records)))
-
-
-def test_a_box_holds_quartiles_and_outer_percentiles() -> None:
-    assert Box.of(range(101)) == Box(5, 25, 50, 75, 95, 101)
-    with pytest.raises(ValueError, match="no value"):
-        Box.of([])
 
 
 def test_families_are_ordered_by_their_medians(tmp_path: Path) -> None:
@@ -30,11 +23,6 @@ def test_families_are_ordered_by_their_medians(tmp_path: Path) -> None:
     assert found.best_families == ("cnn", "vit")
     assert found.slower == 1
     assert found.losses["model"].tolist() == ["vit4"]
-
-
-def test_several_sizes_of_a_model_are_one_model(tmp_path: Path) -> None:
-    sizes = [throughput("cnn0", 100.0, 200.0, input_size=(size, size)) for size in range(224, 229)]
-    assert gains(tmp_path, *sizes).every.families == {}
 
 
 def test_doubts_toys_and_unequal_batches_enter_no_median(tmp_path: Path) -> None:
@@ -48,12 +36,6 @@ def test_doubts_toys_and_unequal_batches_enter_no_median(tmp_path: Path) -> None
     assert found.box.median == pytest.approx(-0.5)
     assert found.best == found.ranked.index[0]
     assert found.ranked["model"].iloc[0] == "cnn0"
-
-
-def test_latency_is_another_question(tmp_path: Path) -> None:
-    found = gains(tmp_path, *CONV, measured())
-    assert found.models == 5
-    assert found.torch == "2.9.1"
 
 
 def test_without_throughput_there_are_no_gains(tmp_path: Path) -> None:
@@ -106,16 +88,6 @@ def test_versions_are_compared_in_equal_batches_alone(tmp_path: Path) -> None:
     assert history.eager.losses["model"].tolist() == ["b"]
     assert history.compiled.ranked["model"].tolist() == ["a"]
     assert history.unequal == 2
-
-
-def test_versions_leave_out_what_is_doubted(tmp_path: Path) -> None:
-    records = [
-        *(throughput("a", rate, 2 * rate, torch=torch) for rate, torch in ((100.0, "2.4.0"), (101.0, "2.9.1"))),
-        *(throughput("jump", rate, 2 * rate, torch=torch) for rate, torch in ((100.0, "2.4.0"), (400.0, "2.9.1"))),
-        *(throughput("toy", 100.0, 200.0, torch=torch, flags=(TOY,)) for torch in ("2.4.0", "2.9.1")),
-    ]
-    (history,) = gains(tmp_path, *records).history
-    assert history.eager.rows["model"].tolist() == ["a"]
 
 
 # ── Data types ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from generator.languages import blocks
-from generator.languages.blocks import Block, Heading, join, split
+from generator.languages.blocks import Block, join, split
 
 EXTENSIONS = [
     "admonition",
@@ -68,28 +68,6 @@ def test_a_block_is_a_message(source: str, expected: list[tuple[str, str]]) -> N
     assert join(split(source)) == source
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "```python\ntext = 1\n```\n",
-        "    indented code\n",
-        "<p>HTML stays</p>\n",
-        "{{ latency_table(device='a', mode='x|y') }}\n",
-        "{{ a | ms }} / {{ b | ms }}\n",
-        "{% set text = 'words' %}\n",
-        "{# a comment\n   over lines #}\n",
-        "---\n",
-        "`torch.compile`\n",
-        "<https://example.org>\n",
-        ":material-clock:\n",
-        "| `a` | 12 |\n|---|---|\n| {{ x }} | – |\n",
-        "[target]: page.md\n",
-    ],
-)
-def test_what_holds_no_words_is_no_message(source: str) -> None:
-    assert messages(source) == []
-
-
 def test_statements_stand_between_messages() -> None:
     source = "{% if a %}\nYes.\n{% else %}\nNo.\n{% endif %}\nAlways.\n"
     assert messages(source) == [("paragraph", m) for m in ("Yes.", "No.", "Always.")]
@@ -100,44 +78,16 @@ def test_a_loop_over_the_rows_of_a_table_keeps_the_table() -> None:
     assert messages(source) == [("table cell", m) for m in ("Name", "Note", "a word", "all", "sum")]
 
 
-def test_bars_in_an_expression_do_not_cut_a_cell() -> None:
-    assert messages("| Value |\n|---|\n| about {{ x | ms }} here |\n")[1] == ("table cell", "about {{ x | ms }} here")
-
-
-def test_text_in_raw_is_no_jinja() -> None:
-    assert messages("{% raw %}\nWrite {{ this }} so.\n{% endraw %}\n") == [("paragraph", "Write {{ this }} so.")]
-
-
 def test_lines_count_from_the_top_of_the_page() -> None:
     document = split("---\ntitle: T\n---\n\n# Title {#t}\n\ntext\ntext\n\n- item\n")
     assert [block.line for block in document.blocks] == [5, 7, 10]
     assert document.front == "---\ntitle: T\n---\n"
 
 
-def test_headings_are_noted_with_their_ids() -> None:
-    document = split("# One {#one}\n\n## Two\n\n## {{ x }} {#{{ slug }}-x .c}\n")
-    assert document.headings == (
-        Heading(1, "One", "one", 1),
-        Heading(2, "Two", None, 3),
-        Heading(2, "{{ x }}", "{{ slug }}-x", 5),
-    )
-
-
-def test_html_and_untitled_admonitions_are_noted() -> None:
-    document = split("text\n\n<p>Hi</p>\n\n!!! note\n    text\n")
-    assert document.html == ((3, "<p>Hi</p>\n"),)
-    assert document.untitled == (5,)
-
-
 def test_a_replacement_keeps_its_container() -> None:
     source = "- one\n  two  \n  three\n\n> four\n> five\n"
     replaced = {"one two  \nthree": "uno  \ndue", "four five": "tre"}
     assert join(split(source), lambda block: replaced[block.message]) == "- uno  \n  due\n\n> tre\n"
-
-
-def test_a_block_without_a_replacement_is_left_as_it_is() -> None:
-    source = "one\ntwo\n\nthree\n"
-    assert join(split(source), lambda block: "3" if block.message == "three" else None) == "one\ntwo\n\n3\n"
 
 
 # --- nothing is lost --------------------------------------------------------------------------------------------------

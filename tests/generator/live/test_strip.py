@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 import threading
 import time
@@ -87,25 +86,6 @@ def test_it_installs_then_measures_and_says_how_far_it_is(begun: Callable[..., A
     until(lambda: len(said) == 2)
 
 
-def test_what_cannot_be_installed_is_not_measured(begun: Callable[..., Any], tmp_path: Path) -> None:
-    live_run, said = begun(INSTALL_FAILS="2")
-    until(lambda: said)
-    assert live_run.stage is Stage.FAILED
-    assert (tmp_path / "calls").read_text().split() == ["install"]
-    assert "see above" in said[0]
-
-
-@pytest.mark.parametrize("is_deaf", [False, True])
-def test_a_stop_ends_the_process(begun: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, is_deaf: bool) -> None:
-    monkeypatch.setattr(module, "PATIENCE_S", 0.5 if is_deaf else 60.0)
-    live_run, _ = begun(**({"IS_DEAF": "1"} if is_deaf else {}))
-    until(lambda: live_run.progress)
-    live_run.stop()
-    until(lambda: live_run.stage is Stage.STOPPED)
-    with pytest.raises(ProcessLookupError):
-        os.killpg(live_run._process.pid, 0)
-
-
 def strip_of(own_devices: frozenset[str] = frozenset()) -> tuple[LiveRun, Strip]:
     live_run = LiveRun(Path(), "3m")
     results = SimpleNamespace(own_devices=own_devices)
@@ -139,14 +119,6 @@ def test_each_page_says_in_its_language_what_is_measured(code: str) -> None:
     for stage in (Stage.INSTALLING, Stage.MEASURING, Stage.DONE, Stage.STOPPED, Stage.FAILED):
         live_run.stage = stage
         assert "untranslated" not in page_of(strip, path), stage
-
-
-def test_the_page_of_the_machine_is_linked_once_it_has_a_row() -> None:
-    assert "devices/" not in page_of(strip_of()[1], "ar/")
-    live_run, strip = strip_of(frozenset({"amd-epyc"}))
-    assert f'href="{MOUNT}ar/devices/amd-epyc/"' in page_of(strip, "ar/")
-    live_run.stage = Stage.DONE
-    assert f'<a href="{MOUNT}devices/">Compare it with the other devices</a>' in page_of(strip)
 
 
 def test_a_reader_closes_it_when_nothing_is_measured_any_more() -> None:

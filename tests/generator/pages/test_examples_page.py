@@ -85,7 +85,3 @@ def test_the_chart_has_all_curves_in_both_colourings_and_says_how_the_loss_falls
     assert DARK["compiled"].encode() in chart.dark
     losses = captured.k_fold["eager"]["held_out_losses"]
     assert all(f"{loss:.3f}" in chart.alt for loss in (losses[0], losses[-1]))
-
-
-def test_code_that_holds_a_fence_stands_in_a_longer_one() -> None:
-    assert examples.listing("a\n```\nb", "text") == "````text\na\n```\nb\n````"

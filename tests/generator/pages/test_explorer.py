@@ -10,10 +10,10 @@ from statistics import median
 from typing import Any
 
 import pytest
-from atlas_data import PUBLISHED, measured, rounds, write
+from atlas_data import PUBLISHED, measured, write
 from conftest import LANGUAGES
 
-from bench.records.record import Measurement, Samples, Status
+from bench.records.record import Status
 from generator.data.digits import digits
 from generator.data.load import Results, load
 from generator.data.registry import COLUMNS
@@ -25,7 +25,6 @@ from generator.pages.atlas import Atlas
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = ROOT / "docs" / "assets" / "javascripts" / "explorer"
-OWN_LIMIT = 47 * 1024
 
 
 @cache
@@ -71,19 +70,6 @@ def test_every_row_and_figure_is_there() -> None:
         assert row["digits"].split() == [str(digits(cell, name)) for name in explorer.ROUNDED]
 
 
-def test_a_narrow_interval_gives_more_digits_here_too(tmp_path: Path) -> None:
-    eager, compiled = (Samples(rounds_ms=rounds(ms, spread=0.001)) for ms in (20.0, 10.0))
-    results = load(write(tmp_path, [measured(figures=Measurement(eager=eager, compiled=compiled))]))
-    (row,), (cell,) = unpacked(results), results.by_label
-    assert int(row["digits"].split()[0]) == digits(cell, "eager_ms") >= 2
-
-
-def test_a_column_of_which_nothing_is_known_is_left_out_and_no_other() -> None:
-    rows = unpacked(published())
-    unknown = {name for name in COLUMNS if all(row[name] in {None, ""} for row in records(published().table))}
-    assert rows[0].keys() == COLUMNS.keys() - unknown | {"digits"}
-
-
 def test_failures_and_superseded_runs_stay(tmp_path: Path) -> None:
     written = [
         measured(run="old", day=1),
@@ -118,12 +104,6 @@ def test_a_model_has_its_name_and_the_address_of_its_page() -> None:
     assert list(models) == sorted(models)
 
 
-def test_it_begins_with_the_question_of_most_rows() -> None:
-    assert texts(published(), "en")["question"] == "latency"
-    assert texts(load(ROOT / PUBLISHED.parent), "en")["question"] == "throughput"
-    assert explorer.QUESTION not in explorer.COMPARED, "answers to different questions are never compared"
-
-
 def test_the_rounds_of_a_row_are_those_of_its_records_thinned_evenly(tmp_path: Path) -> None:
     written = [measured(run=run, process=process, model=run) for run in ("b", "a") for process in range(4)]
     written.append(measured(run="b", batch_size=64, status=Status.OOM))
@@ -136,10 +116,6 @@ def test_the_rounds_of_a_row_are_those_of_its_records_thinned_evenly(tmp_path: P
             variants = rounds[str(row["row"])]
             assert len(variants["eager"]) == len(variants["compiled"]) == 80  # 160 rounds, every second one
             assert median(variants["eager"]) == pytest.approx(row["eager_ms"], rel=0.02)
-
-
-def test_published_rows_have_no_rounds() -> None:
-    assert explorer.devices_with_rounds(published()) == []
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
@@ -158,29 +134,3 @@ def test_every_value_of_a_filter_has_a_name() -> None:
     for row in records(published().table):
         for column in explorer.FILTERS:
             assert names[column][str(row[column])] not in {"", UNKNOWN}
-
-
-def test_values_are_offered_in_their_own_order() -> None:
-    names = texts(published(), "en")["names"]
-    assert list(names["batch_size"]) == ["1", "4", "16"]
-    assert list(names["compile_mode"]) == ["default", "reduce-overhead"]
-    assert next(iter(names["torch"])) == "2.0.1"
-
-
-def test_without_scripts_there_is_a_link_to_each_device() -> None:
-    atlas = Atlas(published(), load_language("en"))
-    files = {"data": "data.json", "details": "details.json", "rounds": "rounds/", "root": "../"}
-    html = explorer.place(atlas, files, lambda kind, slug: f"../{kind}s/{slug}/")
-    assert html.count("<li>") == 3
-    assert '<a href="../devices/a100/">A100</a>' in html
-    assert "\n\n" not in html
-    assert " style=" not in html
-
-
-def test_own_scripts_stay_small_and_vendored_ones_have_licences() -> None:
-    assert sum(path.stat().st_size for path in SCRIPTS.glob("*.js")) <= OWN_LIMIT
-    licences = (SCRIPTS / "vendor" / "LICENSES.txt").read_text(encoding="utf-8")
-    sources = (SCRIPTS / "vendor" / "SOURCES.txt").read_text(encoding="utf-8")
-    for package in ("@tanstack/table-core", "@tanstack/store", "chart.js", "@kurkle/color"):
-        assert package in licences
-        assert package in sources

@@ -6,7 +6,6 @@ import csv
 import html
 import io
 import json
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -15,23 +14,14 @@ from typing import Any
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, BuiltSite
-from markdown_html import to_html
 from unpacking import by_device, unpacked
 
 from bench.statistics.verdicts import NOISE, SAME
 from generator.data.load import Results, load
 from generator.data.selection import Row, records
-from generator.drawing import plot
-from generator.figures import charts, matrix, tables
+from generator.figures import matrix
 from generator.figures.cells import TONES
-from generator.figures.markup import Tables
-from generator.figures.matrix import MatrixTables
-from generator.figures.words import DOUBT, Words
-from generator.languages.language import UNKNOWN, load_language
 from generator.pages import downloads, explorer
-from generator.pages.atlas import Atlas
-
-EN = load_language("en")
 
 
 @cache
@@ -54,21 +44,8 @@ def cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in names)
 
 
-def lines_of(lines: Any, rows_of: Any) -> list[list[str]]:
-    """The cells of a table as their HTML with the classes before them, line by line."""
-    made = to_html(Tables(Words(EN, html=True), results(), lambda *_: None).rows(lines, rows_of, "x"))
-    body = made.partition("<tbody>")[2].partition("</tbody>")[0]
-    found = [re.findall(r'<t[dh](?: scope="row")?(?: class="([^"]*)")?[^>]*>(.*?)</t[dh]>', line, re.DOTALL)
-             for line in re.findall(r"<tr.*?</tr>", body, re.DOTALL)]  # fmt: skip
-    return [[f"{classes}|{text}" for classes, text in line] for line in found]
-
-
 def tone(row: Row) -> str:
     return TONES.get(row["verdict"], "").strip()
-
-
-def tone_of(cell: str) -> str:
-    return next((word for word in ("better", "worse") if word in cell.partition("|")[0]), "")
 
 
 # ── The verdict itself ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -98,82 +75,7 @@ def test_a_verdict_is_what_the_interval_beside_it_says() -> None:
             assert row["verdict"] == ("same" if is_same else clear)
 
 
-def test_latencies_and_speedup_follow_from_the_same_statistic() -> None:
-    for row in rows():
-        if row["speedup"] is not None:
-            assert row["speedup"] == pytest.approx(row["eager_ms"] / row["compiled_ms"], rel=1e-9)
-            assert row["change"] == pytest.approx(row["compiled_ms"] / row["eager_ms"] - 1, rel=1e-9, abs=1e-12)
-
-
-def test_there_is_a_break_even_point_only_where_compiling_is_clearly_faster() -> None:
-    for row in rows():
-        for name in ("break_even_calls", "break_even_warm_calls"):
-            if row[name] is None:
-                continue
-            assert (row["verdict"] == "faster") == math.isfinite(row[name])
-            assert row["verdict"] in {"faster", "slower", "same"}
-
-
 # ── Surfaces ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_tables_colour_each_change_by_its_verdict() -> None:
-    cells = results().newest
-    lines = tables.latency(cells)
-    at = list(lines.columns).index("change")
-    for row, line in zip(rows(), lines_of(lines, rows()), strict=True):
-        assert tone_of(line[at]) == tone(row)
-        assert (DOUBT in line[0]) == (row["verdict"] == "doubtful")
-
-
-def test_the_table_of_causes_names_each_verdict() -> None:
-    words, cells = Words(EN, html=True), tables.cause_rows(results().newest)
-    lines = tables.causes(cells)
-    at = {name: list(lines.columns).index(name) for name in ("change", "verdict")}
-    for row, line in zip(records(cells), lines_of(lines, records(cells)), strict=True):
-        assert line[at["verdict"]].partition("|")[2] == words.named("verdict", row["verdict"])
-        assert tone_of(line[at["change"]]) == tone(row)
-
-
-def test_costs_say_never_only_where_nothing_is_gained() -> None:
-    cells = tables.compile_rows(results().newest)
-    lines = tables.compile_cost(cells)
-    at = list(lines.columns).index("break_even_calls")
-    for row, line in zip(records(cells), lines_of(lines, records(cells)), strict=True):
-        shown = line[at].partition("|")[2]
-        expected = {"faster": r"\d", "slower": "never", "same": "never"}.get(row["verdict"], f"^{UNKNOWN}$")
-        assert re.search(expected, shown), (row["model"], row["verdict"], shown)
-
-
-def test_charts_have_the_colours_of_the_tables() -> None:
-    marks = defaultdict(set)
-    for draw in (charts.change, charts.overview, charts.batches):
-        for panel in draw(records(results().newest), EN).plot.panels:
-            for line in panel.rows:
-                for mark in line.marks:
-                    if mark and not mark.text.startswith("median"):
-                        marks[round(mark.value, 12)].add(mark.verdict)
-    for row in rows():
-        if row["change"] is not None:
-            assert row["verdict"] in marks[round(row["change"], 12)]
-    assert {verdict: plot.VERDICTS[verdict] for verdict in TONES} == {"faster": "gain", "slower": "loss"}
-
-
-def test_the_matrix_of_the_first_page_has_them_as_well() -> None:
-    made = MatrixTables(Words(EN, html=True), results(), lambda *_: None, lambda row: f"row-{row['row']}")
-    seen: set[int] = set()
-    for each in matrix.matrices(results().newest):
-        for line in made.table(each).body:
-            for cell in line.cells[1:]:
-                for label in map(int, re.findall(r'href="row-(\d+)"', cell.html)):
-                    row = results().by_label[label]
-                    expected = {"faster": "gain", "slower": "loss", "doubtful": "doubtful", "unknown": "status"}
-                    assert expected.get(row["verdict"], "number") in cell.classes
-                    assert ("gain" in cell.classes or "loss" in cell.classes) == (
-                        row["verdict"] in {"faster", "slower"}
-                    )
-                    seen.add(label)
-    assert len(seen) > 100
 
 
 def test_matrix_and_short_answer_show_the_same_record() -> None:
@@ -184,27 +86,6 @@ def test_matrix_and_short_answer_show_the_same_record() -> None:
     led = {cell(row) for row in decided() if row["workload"] == "latency" and row["leads"]}
     assert led == {cell(row) for row in of_latency if row["row"] in leading}
     assert all(row["leads"] for row in decided() if row["workload"] == "throughput"), "the matrix has none of them"
-
-
-def test_counts_and_rankings_count_verdicts_and_leave_doubts_out() -> None:
-    atlas = Atlas(results(), EN)
-    slower = [row for row in rows() if row["verdict"] == "slower" and row["status"] == "pass"]
-    ranked = (*atlas.latency.slower, *atlas.throughput.slower)
-    assert sorted(row.row for row in ranked) == sorted(row["row"] for row in slower)
-    summed = sum(line["slower"] for line in records(tables.summary(results().newest)))
-    assert summed == len(slower) == len(tables.slower(results().newest, most=10**6))
-    known: list[Any] = [atlas, *atlas.devices, *atlas.models]
-    selections = [each for one in known for each in (one.latency, one.throughput)]
-    for selection in selections:
-        assert all(
-            row.verdict != "doubtful" for row in (*selection.rows, *filter(None, (selection.best, selection.worst)))
-        )
-        assert selection.best is None or selection.best.verdict == "faster", "a loss is no gain"
-    for selection in selections:
-        if selection.spread:
-            changes = sorted(row.change for row in selection.rows)
-            spread = selection.spread
-            assert changes[0] <= spread.lower <= selection.median_change <= spread.upper <= changes[-1]
 
 
 def test_data_files_hold_the_verdict() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from atlas_data import measured, write
 from conftest import LANGUAGES
-from guide_figures import GUIDE, Atlas, Row, copy_of_guide, figures, rendered, text
+from guide_figures import Atlas, Row, figures, rendered, text
 
 from bench.errors import AtlasError
 from generator.data.load import load
@@ -70,16 +70,6 @@ def test_a_missing_translation_is_marked_and_counted(tmp_path: Path) -> None:
     assert html.index("# <span") < html.index("!!! info") < html.index("耗时")
 
 
-def test_a_complete_page_has_no_notice(tmp_path: Path) -> None:
-    html = page("It takes {{ 7 | ms }}.\n", tmp_path, "zh", ZH)
-    assert "!!!" not in html
-    assert "untranslated" not in html
-
-
-def test_a_fuzzy_translation_is_not_published(tmp_path: Path) -> None:
-    assert "It takes" in page("It takes {{ 7 | ms }}.\n", tmp_path, "zh", f"#, fuzzy\n{ZH}")
-
-
 def test_a_translation_with_other_expressions_is_refused_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(AtlasError) as error:
         page("It takes {{ 7 | ms }}.\n", tmp_path, "zh", HEADER + ZH.replace("耗时{{ 7", "耗时{{ 8"))
@@ -106,10 +96,6 @@ def test_ids_are_the_same_in_all_languages() -> None:
     assert ids["en"] == ids["zh"] == ids["ja"] == ids["ar"] == [": #is-it-faster}"]
 
 
-def test_ids_may_hold_expressions() -> None:
-    assert "## Batch size 16 {: #batch-16}" in rendered("en")["devices/a100.md"]
-
-
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
@@ -134,15 +120,6 @@ def test_a_page_knows_the_way_to_the_root() -> None:
 def test_a_table_within_a_list_item_stays_in_it(tmp_path: Path) -> None:
     expected = "- x\n\n    <table>\n    <tr><td>a</td></tr>\n    </table>\n"
     assert page('- x\n\n    {{ table(device="a") }}\n', tmp_path) == expected
-
-
-def test_nothing_is_shown_as_none(tmp_path: Path) -> None:
-    assert page("{{ none }}\n", tmp_path) == "–\n"
-
-
-def test_a_changed_format_is_not_taken_from_the_cache(tmp_path: Path) -> None:
-    assert "March" in page("{{ atlas.latest | date }}\n", tmp_path)
-    assert "مارس" in page("{{ atlas.latest | date }}\n", tmp_path, "ar")
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
@@ -222,20 +199,6 @@ def test_an_error_of_a_figure_gets_the_line_of_the_page(tmp_path: Path) -> None:
     with pytest.raises(AtlasError) as error:
         [each.content for each in render_pages(language, {**figures(language), "chart": refuse}, tmp_path)]
     assert (error.value.what, error.value.where) == ("there is no device 'z9'", f"{tmp_path.name}/index.md:3")
-
-
-def test_other_encodings_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "index.md").write_bytes("é".encode("latin-1"))
-    with pytest.raises(AtlasError, match="UTF-8"):
-        list(render_pages(load_language("en"), figures(load_language("en")), tmp_path))
-
-
-def test_pages_are_not_written_to(tmp_path: Path) -> None:
-    root = copy_of_guide(tmp_path)
-    before = {path: path.read_bytes() for path in root.rglob("*.*")}
-    rendered("ar", root)
-    assert {path: path.read_bytes() for path in root.rglob("*.*")} == before
-    assert before.keys() == {root / path.relative_to(GUIDE) for path in GUIDE.rglob("*.*")}
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from conftest import LANGUAGES, ROOT, BuiltSite
-from html_page import HtmlPage, read
+from html_page import read
 
 from bench.records import run_file
 from bench.records.record import Record, Samples
@@ -40,36 +39,9 @@ def plain(cell: str) -> str:
     return re.sub("[,†]", "", cell).strip()
 
 
-def shown(page: HtmlPage, row: Record) -> list[tuple[str, str]]:
-    """Return the pairs of neighbouring figures of this model in all tables below the heading of its version, mode and
-    batch size: eager and compiled are one of them."""
-    heading = f"torch-{slug(row.environment.torch)}-{row.cell.compile_mode}-batch-{row.cell.batch_size}"
-    return [
-        (plain(one), plain(other))
-        for table in page.tables
-        if table.heading == heading
-        for line in table.rows
-        if plain(line[0]) == row.cell.model
-        for one, other in pairwise(line[1:])
-    ]
-
-
 def test_the_source_has_136_rows_of_which_some_ran_out_of_memory() -> None:
     assert len(ROWS) == 136
     assert 0 < sum("OOM" in cells(row) for row in ROWS) < 10
-
-
-@pytest.mark.parametrize("code", LANGUAGES)
-def test_every_published_row_is_in_its_table(site: BuiltSite, code: str) -> None:
-    root = site.folder / Path(load_language(code).prefix)
-    devices = {short_name(row.environment.device_name) for row in ROWS}
-    pages = {device: read(root / "devices" / slug(device) / "index.html") for device in devices}
-    wrong = [
-        (row.environment.device_name, row.cell.model, row.cell.batch_size, cells(row), found)
-        for row in ROWS
-        if cells(row) not in (found := shown(pages[short_name(row.environment.device_name)], row))
-    ]
-    assert wrong == []
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

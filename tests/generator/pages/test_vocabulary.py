@@ -25,9 +25,7 @@ from bench.plans.profiles import PRECISIONS
 from bench.records.record import GraphBreak, Graphs, Measurement, Samples, Status
 from generator.data.load import Results, load
 from generator.data.registry import COLUMNS
-from generator.figures import matrix
 from generator.figures.markup import unbroken
-from generator.figures.words import Words
 from generator.languages.language import load_language
 from generator.pages import downloads
 from generator.pages.pages import Page
@@ -99,12 +97,6 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     return Pages(load(mixed_records(tmp_path_factory.mktemp("results"), failed)))
 
 
-def test_a_published_difference_within_noise_has_no_colour(published: Pages) -> None:
-    """DETR at batch size 16, published as −1.5% and 0.0%: as in the charts, neither counts as a gain."""
-    lines = Tables(published.render('{{ latency_table(device="a100", model="detr", batch_size=16) }}')).tables[0][1:]
-    assert {(line[1][2], line[1][1]["class"]) for line in lines} == {("−1.5%", "number"), ("0.0%", "number")}
-
-
 def test_what_was_skipped_shows_the_eager_latency_and_says_why(tmp_path: Path) -> None:
     eager = Measurement(eager=Samples(rounds_ms=tuple((40.0,) for _ in range(9))))
     skipped = measured(status=Status.SKIPPED, reason="no compiler: install <g++>", figures=eager, **ON_CPU)
@@ -149,11 +141,10 @@ def test_both_ways_of_freeing_memory_stand_side_by_side(tmp_path: Path) -> None:
         ("{{ atlas.devices | names }}", "A100, T4, and V100"),
         ("{{ atlas.models | length | counted('vision model') }}", "12 vision models"),
         (
-            "{{ atlas.records }} {{ atlas.published }} {{ atlas.measured }} {{ atlas.latency.rows | length }}",
-            "136 136 0 129",
+            "{{ atlas.published }} {{ atlas.measured }} {{ atlas.latency.rows | length }} {{ atlas.last }}",
+            "136 0 129 None",
         ),
         ("{{ atlas.published_best.model.label }} {{ atlas.published_best.device.label }}", "Conditional-DETR A100"),
-        ("{{ atlas.latest }} {{ atlas.torch }}", "None None"),
         ("{{ atlas.batches.small }} {{ atlas.batches.large }} {{ atlas.batches.noun }}", "1 16 published figure"),
         ("{{ atlas.device['v100'].latency.median_change | signed_percent }}", "−22.8%"),
         ("{{ atlas.device['v100'].sections | map(attribute='slug') | first }}", "torch-2-0-1-default"),
@@ -167,33 +158,16 @@ def test_figures(published: Pages, source: str, expected: str) -> None:
     assert published.render(source) == expected
 
 
-@pytest.mark.parametrize(("code", "year"), [("zh", "2023 年"), ("ja", "2023 年"), ("ar", '<bdi dir="ltr">2023</bdi>')])
-def test_a_year_alone_is_written_as_one(code: str, year: str) -> None:
-    pages = Pages(load(PUBLISHED), code)
-    assert pages.render("{{ '2023' | date }}") == year
-    assert year in pages.render("{{ latency_table(device='a100') }}")
-
-
 def test_measured_figures(mixed: Pages) -> None:
     label = "{{ atlas.devices[-1].label }} {{ atlas.devices[-1].cores }} {{ atlas.devices[-1].slug }}"
     assert mixed.render(label) == "Intel Xeon, 2\u00a0cores 2 cpu-intel-xeon-2-cores"
-    assert (
-        mixed.render("{{ atlas.latest | date }} {{ atlas.torch }} {{ atlas.commit }}") == "July 1, 2026 2.13.0 abc1234"
-    )
+    last = "{{ atlas.last.measured_at | date }} {{ atlas.last.torch }} {{ atlas.last.commit }}"
+    assert mixed.render(last) == "July 1, 2026 2.13.0 abc1234"
     assert mixed.render("{{ atlas.latency.slower | length }} {{ atlas.latency.worst.batch_size }}") == "1 4"
     assert (
         mixed.render("{{ atlas.devices[-1].compile_rows | length }} {{ atlas.devices[0].compile_rows | length }}")
         == "2 0"
     )
-
-
-def test_a_model_is_ranked_over_all_devices_and_origins(tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
-    pages = Pages(load(write(tmp_path, [measured(figures=measurement(10.0, 12.0))])))
-    source = (
-        "{% set model = atlas.model['vit'] %}{{ model.latency.rows | length }} {{ model.latency.best.device.slug }}"
-    )
-    assert pages.render(source + " {{ model.latency.worst.device.slug }}") == "10 v100 h200"
 
 
 def test_a_device_with_both_origins_averages_only_what_was_measured(tmp_path: Path) -> None:
@@ -276,17 +250,6 @@ def test_failures_are_words_with_an_explanation(published: Pages) -> None:
     assert "<li><b>OOM</b> – Out of memory" in html
 
 
-def test_compiled_failure_keeps_eager(mixed: Pages) -> None:
-    html = mixed.render("{{ latency_table(device='cpu-intel-xeon-2-cores', batch_size=16) }}")
-    assert [text for _, _, text in Tables(html).tables[0][1]] == ["ViT", "OOM", "9.00", "OOM"], "no column of nothing"
-
-
-def test_a_column_in_which_nothing_is_known_is_left_out(mixed: Pages) -> None:
-    heads = [text for _, _, text in Tables(mixed.render("{{ compile_cost_table() }}")).tables[0][0]]
-    assert "Time to ready, cold cache (s)" in heads
-    assert "AOTAutograd (s)" not in heads
-
-
 def test_a_brief_caption_says_what_its_section_has_not_said(published: Pages) -> None:
     chosen = "device='a100', torch='2.0.1', batch_size=4, brief=true"
     (caption,) = Tables(published.render(f"{{{{ latency_table({chosen}) }}}}")).captions
@@ -347,18 +310,12 @@ def test_what_records_tell_besides_latency(told: Results, language: str) -> None
 
 
 def test_sections_can_be_left_out(told: Results, published: Pages) -> None:
-    rows = ["mode", "compile", "memory", "efficiency", "cause", "break", "skip", "recompile", "version"]
+    rows = ["mode", "compile", "efficiency", "cause", "break", "skip", "recompile", "version"]
     source = "".join(f"{{{{ 1 if atlas.{name}_rows and atlas.devices[0].{name}_rows else 0 }}}}" for name in rows)
-    assert Pages(told).render(source) == "111111111"
-    assert published.render(source) == "000000001"
+    assert Pages(told).render(source) == "11111111"
+    assert published.render(source) == "00000001"
     for name in TOLD[:-2]:
         assert "no record" in published.render(f"{{{{ {name}_table() }}}}")
-
-
-def test_versions_have_a_chart(told: Results) -> None:
-    html = Pages(told).render("{{ versions_chart(device='h200') }}")
-    assert "the median change in compiled latency is −2" in html
-    assert "assets/charts/versions-device-h200.svg" in html
 
 
 def test_no_line_breaks_within_an_option_or_a_short_command() -> None:
@@ -371,10 +328,6 @@ def test_no_line_breaks_within_an_option_or_a_short_command() -> None:
     name = unbroken("<code>torch.compiler.nested_compile_region</code>")
     assert name == "<code>torch.<wbr>compiler.<wbr>nested_<wbr>compile_<wbr>region</code>"
     assert unbroken("所需时间，<code>--x</code>") == '所需时间，<wbr><code class="whole">--x</code>'
-
-
-def test_a_table_is_named_by_its_caption_line_by_line(mixed: Pages) -> None:
-    assert "processes per benchmark case · With only one process" in mixed.render("{{ compile_cost_table() }}")
 
 
 def test_names_link_to_their_pages_from_everywhere(published: Pages) -> None:
@@ -395,14 +348,6 @@ def test_cells_of_the_matrix_lead_to_headings_of_device_pages(mixed: Pages) -> N
     assert found <= {*mixed.render(every).split()}
     assert {"devices/a100/#torch-2-0-1-default-batch-1", "devices/t4/#torch-2-1-0-dev-reduce-overhead-batch-4"} <= found
     assert '<a href="../devices/a100/#' in mixed.render("{{ speedup_matrix() }}", "compile.md")
-
-
-def test_a_matrix_that_leaves_something_out_says_so(published: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "explorer" not in published.render("{{ speedup_matrix() }}")
-    monkeypatch.setattr(matrix, "MODELS", 5)
-    html = published.render("{{ speedup_matrix() }}")
-    assert '<a href="explorer/">' in html
-    assert html.partition("</table>")[0].count("<tr>") == 1 + 5
 
 
 def test_the_short_helper_has_its_first_case_and_a_way_to_all(mixed: Pages) -> None:
@@ -447,13 +392,6 @@ def test_a_name_in_markdown_stays_a_name(tmp_path: Path, code: str) -> None:
         assert name in unescape(re.sub(r"<[^<>]*>", "", shown))
 
 
-def test_what_was_isolated_as_plain_text_is_no_markup() -> None:
-    words = Words(load_language("ar"), html=True)
-    assert words.value("\u200e<b>") == "\u200e&lt;b&gt;"
-    assert "<b>" not in words.names(["\u200e<b>", "c"])
-    assert "<b>" not in words.facts([words.value("\u200e<b>")])
-
-
 # ── Charts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -470,28 +408,6 @@ def test_a_chart_is_two_pictures_with_words(published: Pages) -> None:
     assert isinstance(light, bytes)
     assert b"<svg" in light
     assert light != dark
-
-
-@pytest.mark.parametrize("code", ["en", "ja"])
-def test_a_name_that_no_font_has_is_drawn_with_boxes_and_written_in_full(tmp_path: Path, code: str) -> None:
-    models = ("ViT 🚀", "ต้น", "김치-vit")
-    pages = Pages(load(write(tmp_path, [measured(run=f"r{n}", model=each) for n, each in enumerate(models)])), code)
-    html = pages.render("{{ latency_table() }} {{ latency_chart() }}")
-    assert all(name in html for name in models)
-    assert "英語" not in html, "the words of the chart are those of the page"
-    drawn = [file.content for uri, file in pages.files.items() if uri.endswith(".svg")]
-    assert len(drawn) == 2
-    assert all(isinstance(content, bytes) and b"<svg" in content for content in drawn)
-
-
-def test_objects_and_slugs_select_alike(published: Pages) -> None:
-    by_slug = published.render("{{ change_chart(model='vit') }}")
-    assert published.render("{{ change_chart(model=atlas.model['vit']) }}") == by_slug
-
-
-def test_overview_and_batches(published: Pages) -> None:
-    assert 'src="assets/charts/overview.svg#only-light"' in published.render("{{ overview_chart() }}")
-    assert "batches-device-t4" in published.render("{{ batch_chart(device='t4', torch='2.0.1') }}")
 
 
 # ── Selections ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -513,30 +429,6 @@ def test_unknown_values_name_the_nearest(published: Pages, call: str, what: str,
         published.render(f"{{{{ {call} }}}}")
     assert raised.value.what == what
     assert near in raised.value.remedy
-
-
-def test_a_selection_without_rows_says_so(published: Pages) -> None:
-    for call in ("latency_table(compile_mode='max-autotune')", "latency_chart(compile_mode='max-autotune')"):
-        assert published.render(f"{{{{ {call} }}}}") == (
-            '<p class="no-records">There is no record for this selection yet.</p>'
-        )
-    assert "no record" in published.render("{{ compile_cost_table() }}")
-
-
-def test_no_results_at_all(tmp_path: Path) -> None:
-    pages = Pages(load(tmp_path))
-    assert pages.render("{{ atlas.latency.best }} {{ atlas.models | length }}") == "None 0"
-    for name in (
-        "summary_table",
-        "speedup_matrix",
-        "overview_chart",
-        "runs_table",
-        "environment_table",
-        "latency_table",
-        "devices_table",
-    ):
-        assert "no record" in pages.render(f"{{{{ {name}() }}}}")
-    assert "finds no inconsistencies" in pages.render("{{ problems_table() }}")
 
 
 # ── Downloads ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -566,27 +458,6 @@ def test_the_addresses_lead_to_files_and_schemas(mixed: Pages) -> None:
     ]
     assert list(properties[1]) == list(COLUMNS)
     assert {*properties[1]} <= {*properties[0]}
-
-
-@pytest.mark.parametrize(("language", "to_root"), [("en", "../"), ("zh", "../../")])
-def test_data_are_shared_by_all_languages(language: str, to_root: str) -> None:
-    pages = Pages(load(PUBLISHED), language)
-    html = pages.render("{{ downloads() }}{{ addresses() }}{{ explorer() }}{{ decision_helper() }}", "data.md")
-    shared = {uri for uri, file in pages.files.items() if file.shared}
-    found = re.findall(r'"((?:\.\./)+)(data/[^"]+\.(?:json|csv))"', html)
-    assert {path for _, path in found} == shared
-    assert {folder for folder, _ in found} == {to_root}
-
-
-def test_a_file_that_scripts_load_is_named_by_its_content(published: Pages, tmp_path: Path) -> None:
-    def names(pages: Pages) -> set[str]:
-        pages.render("{{ explorer() }}")
-        return {uri for uri in pages.files if re.search(r"\.[0-9a-f]{8}\.json$", uri)}
-
-    other = Pages(load(write(tmp_path, [measured()])))
-    assert len(names(published)) == len(names(other)) == 2
-    assert not names(published) & names(other)
-    assert names(published) == names(Pages(load(PUBLISHED), "zh")), "in every language"
 
 
 def test_the_entry_for_a_bibliography_names_what_is_known(mixed: Pages) -> None:
@@ -644,39 +515,6 @@ def test_no_text_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
 
 # ── What decides the gain ───────────────────────────────────────────────────────────────────────────────────────────
 
-GAINS = (
-    *("gains_overview", "gain_chart", "gain_table", "intensity_chart", "intensity_table", "gpus_table"),
-    *("losses_table", "dtypes_chart", "dtypes_table"),
-)
-
-
-@pytest.mark.parametrize("name", GAINS)
-def test_gains_are_shown_where_there_is_throughput(tmp_path: Path, name: str) -> None:
-    other = family("conv", -0.5, -0.4, -0.3, -0.2, 0.4, device_name="NVIDIA GeForce RTX 4090")
-    half = [throughput(f"conv{n}", None, 300.0, dtype="bfloat16", autocast=False) for n in range(5)]
-    pages = Pages(load(write(tmp_path, [*family("conv", -0.6, -0.5, -0.45, -0.4, -0.3), *other, *half])))
-    html = pages.render(f"{{{{ {name}() }}}}", "what-decides.md")
-    assert "timm" in html
-    assert ("<figure" in html) == (name.endswith("chart") or name == "gains_overview")
-    assert "There is no record" in Pages(load(PUBLISHED)).render(f"{{{{ {name}() }}}}")
-
-
-def test_history_of_a_device(tmp_path: Path) -> None:
-    old = [throughput(f"a{n}", 100.0, 200.0, torch="2.4.0", compiled_batch_size=n and 64) for n in range(6)]
-    new = [throughput(f"a{n}", 80.0, 200.0) for n in range(6)]
-    pages = Pages(load(write(tmp_path, [*old, *new])))
-    names = ("history_chart", "history_table", "regressions_table", "equal_table", "unequal_table")
-    chart, families, regressions, equal, unequal = (
-        pages.render(f"{{{{ {name}(device='rtx-5090') }}}}") for name in names
-    )
-    assert "PyTorch 2.4.0" in chart
-    for html in (families, regressions):
-        assert '<td class="number worse" data-sort="-0.2">−20.0%</td>' in html
-    assert (equal.count("<tr>"), unequal.count("<tr>")) == (2, 2)
-    assert "compiled, doubtful" in unequal
-    with pytest.raises(AtlasError, match="no device with several versions"):
-        pages.render("{{ history_chart(device='a100') }}")
-
 
 def test_a_family_of_doubtful_models_alone_has_no_chart(tmp_path: Path) -> None:
     toys = [throughput(f"test_{name}", 100.0, 200.0, flags=("toy-model",)) for name in "abcdef"]
@@ -684,3 +522,28 @@ def test_a_family_of_doubtful_models_alone_has_no_chart(tmp_path: Path) -> None:
     assert "<figure" in pages.render("{{ throughput_chart(family='vit') }}")
     assert pages.render("{{ throughput_chart(family='test') }}") == ""
     assert "test_a" in pages.render("{{ throughput_table(family='test') }}")
+
+
+@pytest.mark.parametrize("of", ["overview", "families", "intensity", "gpus", "losses", "types"])
+def test_gains_are_shown_where_there_is_throughput(tmp_path: Path, of: str) -> None:
+    other = family("conv", -0.5, -0.4, -0.3, -0.2, 0.4, device_name="NVIDIA GeForce RTX 4090")
+    half = [throughput(f"conv{n}", None, 300.0, dtype="bfloat16", autocast=False) for n in range(5)]
+    pages = Pages(load(write(tmp_path, [*family("conv", -0.6, -0.5, -0.45, -0.4, -0.3), *other, *half])))
+    for kind in {"overview": ("chart",), "gpus": ("table",), "losses": ("table",)}.get(of, ("chart", "table")):
+        call = f"{{{{ gain_{kind}('{of}') }}}}"
+        html = pages.render(call, "what-decides.md")
+        assert "timm" in html
+        assert ("<figure" in html) == (kind == "chart")
+        assert "There is no record" in Pages(load(PUBLISHED)).render(call)
+
+
+def test_history_of_a_device(tmp_path: Path) -> None:
+    old = [throughput(f"a{n}", 100.0, 200.0, torch="2.4.0", compiled_batch_size=n and 64) for n in range(6)]
+    pages = Pages(load(write(tmp_path, [*old, *(throughput(f"a{n}", 80.0, 200.0) for n in range(6))])))
+    assert "PyTorch 2.4.0" in pages.render("{{ gain_chart('history', device='rtx-5090') }}")
+    for of in ("history", "regressions"):
+        html = pages.render(f"{{{{ gain_table('{of}', device='rtx-5090') }}}}")
+        assert '<td class="number worse" data-sort="-0.2">−20.0%</td>' in html
+    assert pages.render("{{ gain_table('equal', device='rtx-5090') }}").count("<tr>") == 2
+    with pytest.raises(AtlasError, match="no device with several versions"):
+        pages.render("{{ gain_chart('history', device='a100') }}")

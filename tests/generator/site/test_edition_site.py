@@ -148,21 +148,3 @@ def test_after_random_edits_every_page_is_that_of_a_new_build(seed: int, project
     made = writer.whole()
     mkdocs_files._converted.clear()
     assert made == Writer(here, tmp_path / "scratch").whole()
-
-
-def test_a_page_that_is_gone_leaves_the_lists_of_pages(project: Path, tmp_path: Path) -> None:
-    here = shutil.copytree(project, tmp_path / "project", symlinks=True)
-    (here / "docs/when-not.md").unlink()  # while mkdocs.yml still names it
-    writer = Writer(here, tmp_path / "site")
-    writer.build("en", "llms.txt")
-    listed = (tmp_path / "site" / "llms.txt").read_text("utf-8")
-    assert "devices/a100/index.md" in listed
-    assert "when-not" not in listed
-
-
-def test_data_of_all_languages_are_built_once(tmp_path: Path) -> None:
-    writer = Writer(small_project(tmp_path / "project", "data.md"), tmp_path / "site")
-    for code in ("zh", "en"):
-        writer.build(code, "data/v2/compile-atlas.csv")
-    assert not (writer.site / "zh/data/v2").exists()
-    assert (writer.site / "data/v2/compile-atlas.csv").read_text("utf-8").startswith("device,")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -28,21 +27,6 @@ def test_the_words_of_the_theme_are_those_of_our_catalogs() -> None:
         assert words.keys() == english.keys()
         same = {name for name, text in words.items() if text == english[name] != ""}
         assert same <= {"direction"}, code
-
-
-def test_a_count_has_every_plural_form_of_the_language() -> None:
-    for counted in ("search.result.other", "search.result.more.other"):
-        assert set(json.loads(wording(load_language("en"))[counted])) == {"one", "other"}
-        assert set(json.loads(wording(load_language("ja"))[counted])) == {"other"}
-        forms = json.loads(wording(load_language("ar"))[counted])
-        assert set(forms) == {"zero", "one", "two", "few", "many", "other"}
-        assert [name for name, form in forms.items() if "%(count)s" in form] == ["few", "many", "other"]
-
-
-def test_a_label_without_words_of_ours_is_refused() -> None:
-    assert "blog.draft" in labels_file("en").read_text("utf-8")
-    with pytest.raises(AtlasError, match=r"blog\.draft"):
-        wording(load_language("ar"))["blog.draft"]
 
 
 @pytest.mark.parametrize(

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
-import signal
-import socket
 import xml.etree.ElementTree as ET  # our own files
 from collections.abc import Callable
 from pathlib import Path
-from unicodedata import bidirectional
 from urllib.parse import unquote, urljoin, urlsplit
 
 import mkdocs.__main__
 import pytest
 from click.testing import CliRunner
-from conftest import LANGUAGES, PREFIXES, ROOT, BuiltSite, in_project, small_project
+from conftest import LANGUAGES, PREFIXES, BuiltSite, in_project, small_project
 from html_page import HtmlPage, read
-from mkdocs.config import load_config
-from mkdocs.exceptions import Abort
 
-from generator.data.load import load
-from generator.data.selection import records
 from generator.languages.language import load_language
-from generator.parallel import FORKS
 from generator.site.material import labels_file, wording
-from generator.site.site_build import SiteBuild
 
 Pages = dict[str, dict[str, HtmlPage]]
 HAN, KANA, ARABIC = "[\u4e00-\u9fff]", "[\u3041-\u30fa]", "[\u0620-\u064a]"
@@ -54,23 +43,6 @@ def pages(site: BuiltSite, documents: dict[Path, HtmlPage]) -> Pages:
 def test_every_language_has_the_same_pages(pages: Pages) -> None:
     for code in LANGUAGES:
         assert pages[code].keys() == pages["en"].keys()
-
-
-def test_there_is_a_page_for_each_authored_page_and_for_each_device_and_model(pages: Pages) -> None:
-    authored = {path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    addresses = {f"{uri}/".removesuffix("index/") for uri in authored if not uri.endswith("each")}
-    rows = records(load().newest)
-    addresses |= {f"devices/{row['device']}/" for row in rows}
-    addresses |= {f"models/{row['model']}/" for row in rows if row["workload"] == "latency"}
-    addresses |= {f"models/families/{row['family']}/" for row in rows if row["workload"] == "throughput"}
-    assert pages["en"].keys() == addresses
-
-
-def test_pages_declare_their_language_and_direction(site: BuiltSite, pages: Pages) -> None:
-    for code, prefix in PREFIXES.items():
-        language = load_language(code)
-        found = [*pages[code].values(), read(site.folder / prefix / "404.html")]
-        assert {(page.lang, page.direction) for page in found} == {(code, language.direction)}
 
 
 def test_headings_and_titles_are_in_the_language_of_the_page(pages: Pages) -> None:
@@ -104,48 +76,10 @@ def test_no_page_has_words_of_the_theme_that_are_not_ours(site: BuiltSite) -> No
             assert 'alt="logo"' not in frame
 
 
-def test_the_neighbours_of_a_page_are_named_with_the_colon_of_the_language(site: BuiltSite) -> None:
-    for code, colon in {"en": ": ", "zh": "：", "ja": "：", "ar": ": "}.items():
-        labels, html = (
-            wording(load_language(code)),
-            (site.folder / PREFIXES[code] / "modes/index.html").read_text("utf-8"),
-        )
-        for direction in ("footer.previous", "footer.next"):
-            assert re.search(rf'aria-label="{labels[direction]}{colon}\S', html), (code, direction)
-
-
 # ── Right to left, also where there is no stylesheet ────────────────────────────────────────────────────────────────
 
 
-def test_titles_and_descriptions_begin_in_the_direction_of_the_language(site: BuiltSite) -> None:
-    told = r'<title>(.*?)</title>|<meta (?:name="description"|property="og:(?:title|description)") content="(.*?)"'
-    for code, prefix in PREFIXES.items():
-        is_rtl = load_language(code).direction == "rtl"
-        files = [*site.pages(prefix).values()]
-        assert files
-        for path in (*files, site.folder / prefix / "feed.xml"):
-            text = path.read_text("utf-8")
-            found = re.findall(told, text) or [(each, "") for each in re.findall(r"<(?:sub)?title>(.*?)</", text)]
-            assert len(found) >= 2
-            for title, description in found:
-                first = next(sign for sign in title or description if bidirectional(sign) in {"L", "R", "AL"})
-                assert (bidirectional(first) != "L") == is_rtl, (code, path, title, description)
-
-
-def test_code_runs_from_the_left_without_a_stylesheet(site: BuiltSite) -> None:
-    for path in site.pages("ar/").values():
-        html = path.read_text("utf-8")
-        assert not re.search(r"<(?:code|pre|kbd|samp)\b(?![^>]*\bdir=\"ltr\")", html), path
-
-
 # ── Links ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_versions_keep_their_order_in_the_list_of_sections_of_a_right_to_left_page(site: BuiltSite) -> None:
-    page = (site.folder / "ar" / "devices" / "a100" / "index.html").read_text("utf-8")
-    sections = page[page.index("md-nav--secondary") : page.index("<article")]
-    assert "\u200ePyTorch 2.1.0.dev\u200e" in sections
-    assert "<bdi" not in sections
 
 
 def test_every_link_leads_somewhere_inside_the_site(site: BuiltSite, documents: dict[Path, HtmlPage]) -> None:
@@ -171,13 +105,6 @@ def test_nothing_is_fetched_from_another_host(site: BuiltSite, documents: dict[P
         assert not re.search(r"url\(['\"]?(?:https?:)?//", path.read_text(encoding="utf-8")), path
 
 
-def test_assets_are_published_once(site: BuiltSite) -> None:
-    assert (site.folder / "assets" / "stylesheets" / "atlas.css").is_file()
-    assert not list(site.folder.glob("*/assets/stylesheets"))
-    assert not list(site.folder.glob("*/assets/javascripts"))
-    assert not list(site.folder.rglob("theme")), "templates are no part of the site"
-
-
 # ── Readers that are programs ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -200,13 +127,6 @@ def test_every_page_is_there_as_markdown_and_names_it(site: BuiltSite, pages: Pa
                 assert is_own or link.startswith("https://"), (address, link)
 
 
-def test_a_page_as_markdown_has_the_figures_of_its_tables(site: BuiltSite) -> None:
-    text = (site.folder / "ja" / "devices" / "a100" / "index.md").read_text("utf-8")
-    line = next(line for line in text.splitlines() if line.startswith("| [DETR]"))
-    assert "| 60.188 |" in text
-    assert line.count("|") >= 5
-
-
 def test_llms_txt_lists_every_page_of_the_navigation_with_its_description(site: BuiltSite, pages: Pages) -> None:
     for code, prefix in PREFIXES.items():
         text = (site.folder / prefix / "llms.txt").read_text("utf-8")
@@ -220,23 +140,6 @@ def test_llms_txt_lists_every_page_of_the_navigation_with_its_description(site: 
         assert len(links) == text.count("\n- ")
 
 
-def test_the_feed_is_atom_and_its_links_lead_somewhere(site: BuiltSite) -> None:
-    names = {"a": "http://www.w3.org/2005/Atom"}
-    for prefix in PREFIXES.values():
-        path = site.folder / prefix / "feed.xml"
-        root = ET.parse(path).getroot()
-        assert root.tag == "{http://www.w3.org/2005/Atom}feed"
-        for owner in (root, *root.findall("a:entry", names)):
-            assert {"id", "title", "updated"} <= {child.tag.partition("}")[2] for child in owner}
-            link = owner.find("a:link[@rel='alternate']", names)
-            assert link is not None
-            assert file_at(site, link.attrib["href"].partition("#")[0]).is_file()
-        (own,) = root.findall("a:link[@rel='self']", names)
-        assert file_at(site, own.attrib["href"]) == path
-        updated = [entry.findtext("a:updated", "", names) for entry in root.findall("a:entry", names)]
-        assert root.findtext("a:updated", "", names) == max(updated) == updated[0]
-
-
 # ── Search, sitemap ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -248,13 +151,6 @@ def test_each_search_index_holds_the_pages_of_its_language_and_no_other(site: Bu
         plain = {location: re.sub(r"<[^>]+>|\u200b", "", title) for location, title in titles.items()}
         for location, title in plain.items():
             assert title == pages[code][location].h1.replace("¶", "").strip(), (code, location)
-
-
-def test_the_chinese_index_is_cut_into_words(site: BuiltSite) -> None:
-    docs = json.loads((site.folder / "zh" / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
-    runs = re.findall(f"{HAN}+", " ".join(entry["text"] for entry in docs))
-    assert len(runs) > 500
-    assert sum(len(run) <= 4 for run in runs) / len(runs) > 0.95
 
 
 def test_sitemaps_list_every_page_with_its_translations(site: BuiltSite, pages: Pages) -> None:
@@ -364,48 +260,6 @@ def test_faults_of_some_languages_are_all_told_and_leave_the_last_site_as_it_was
     assert not [*tmp_path.glob(".*.unfinished")]
 
 
-def test_a_build_beside_another_one_is_refused_and_disturbs_nothing(tmp_path: Path) -> None:
-    project = small_project(tmp_path, languages=("en", "ar"))
-    other = project / ".site.unfinished"
-    other.mkdir()
-    (other / "index.html").write_text("of the other")
-    lock = os.open(other, os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    done = in_project(project, "mkdocs", "build")
-    assert done.returncode == 1
-    assert "another build of the site is running" in done.stdout + done.stderr
-    assert "--site-dir" in done.stdout + done.stderr
-    assert [path.name for path in other.iterdir()] == ["index.html"]
-    os.close(lock)
-    done = in_project(project, "mkdocs", "build")
-    assert done.returncode == 0, done.stderr
-    assert not other.exists()
-
-
-def _killed() -> str:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return ""
-
-
-@pytest.mark.skipif(not FORKS, reason="languages are built in one process here")
-def test_a_language_whose_process_is_killed_is_named(tmp_path: Path) -> None:
-    build = SiteBuild(load_config(str(small_project(tmp_path) / "mkdocs.yml")))
-    build.start({"Japanese (ja)": dict, "Arabic (ar)": _killed})
-    with pytest.raises(Abort, match=r"^Arabic \(ar\): its process .*build again\nAborted .* 1 of") as error:
-        build.outlines()
-    assert "Japanese" not in str(error.value)
-
-
-def test_a_missing_font_ends_a_build_with_its_place_and_a_remedy(project: Path) -> None:
-    (project / "generator/fonts/latin-bold.ttf").unlink()
-    done = in_project(project, "mkdocs", "build", "--strict")
-    output = done.stdout + done.stderr
-    assert done.returncode != 0
-    assert "latin-bold.ttf" in output
-    assert "python -m generator.drawing.make_fonts" in output
-    assert "Traceback" not in output
-
-
 def test_a_broken_link_fails_a_strict_build_which_only_reads_the_authored_pages(tmp_path: Path) -> None:
     project = small_project(tmp_path, languages=("en", "ar"))
     path = project / "docs/index.md"
@@ -418,16 +272,3 @@ def test_a_broken_link_fails_a_strict_build_which_only_reads_the_authored_pages(
     assert "building the guide" not in done.stdout + done.stderr, "a bar belongs to a terminal"
     assert "Traceback" not in done.stderr
     assert {path: path.stat().st_mtime_ns for path in (project / "docs").rglob("*")} == before
-
-
-def test_a_taken_port_is_reported_before_anything_is_built(project: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        done = in_project(project, "mkdocs", "serve", "--dev-addr", f"127.0.0.1:{port}")
-    output = done.stdout + done.stderr
-    assert done.returncode != 0
-    assert f"127.0.0.1:{port}" in output
-    assert "the port is already in use" in output
-    assert "Traceback" not in output

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import re
 import shutil
-import signal
 import socket
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -141,61 +138,10 @@ def test_no_path_leads_out_of_the_site(server: Server) -> None:
     assert NOTICE not in get(server), "a request is no input"
 
 
-def test_a_client_that_never_reads_keeps_nobody_waiting(server: Server) -> None:
-    host, port = urlsplit(server.address).hostname, urlsplit(server.address).port
-    large = max((path for path in (ROOT / "docs/assets").rglob("*") if path.is_file()), key=lambda p: p.stat().st_size)
-    requests = [
-        f"GET /{large.relative_to(ROOT / 'docs').as_posix()} HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        "GET / HTTP/1.1\r\nHos",  # and no more of it
-        "",
-        "\r\n",
-        "NONSENSE\r\n\r\n",
-    ]
-    silent = []
-    for request in requests * 4:
-        client = socket.create_connection((host, port), timeout=PATIENCE_S)
-        client.sendall(request.encode())
-        silent.append(client)
-    say(server, "with silent clients")
-    await_page(server, lambda page: "with silent clients" in page)
-    for client in silent:
-        client.close()
-
-
 # ── What is written meanwhile ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_thousand_changes_in_a_moment_end_in_the_last_one(server: Server) -> None:
-    for number in range(1000):
-        say(server, f"change {number}")
-        (server.project / "docs" / f"draft-{number}.md").write_text("# Draft {#draft}\n")
-        (server.project / "docs" / f"draft-{number}.md").unlink()
-    await_page(server, lambda page: "change 999." in page)
-
-
-BROKEN = {
-    "docs": ("index.md", "\n{{ atlas.no_such_figure }}\n"),
-    "bench/results": ("published/huggingface-2023.jsonl", '{"schema": 1, \n'),
-    "locales": ("ar/LC_MESSAGES/messages.po", '\nmsgid "unfinished\n'),
-}
 """For each folder, a file and a mistake to append to it."""
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_folder_may_vanish_and_come_back(server: Server, name: str) -> None:
-    folder, away = server.project / name, server.project / "away"
-    folder.rename(away)
-    time.sleep(1.5)  # it is noticed
-    assert get(server)
-    away.rename(folder)
-    await_page(server, lambda page: NOTICE not in page)
-    file, mistake = folder / BROKEN[name][0], BROKEN[name][1]
-    whole = file.read_text("utf-8")
-    file.write_text(whole + mistake, "utf-8")
-    concerned = "ar/" if name == "locales" else ""
-    await_page(server, lambda page: NOTICE in page and file.name in page, concerned)
-    file.write_text(whole, "utf-8")
-    await_page(server, lambda page: NOTICE not in page, concerned)
 
 
 def test_a_fault_of_one_language_is_shown_on_its_pages_alone(server: Server) -> None:
@@ -243,27 +189,9 @@ def test_bad_data_of_any_kind_is_reported_or_ignored(server: Server) -> None:
     assert NOTICE not in page
 
 
-REBUILDS = 500 if THOROUGH else 6
-SETTLED = REBUILDS // 3
 """Rebuilds after which memory no longer grows."""
 
-GROWTH_MB = 48.0
 """Memory that the allocator may keep: one page for each of 500 rebuilds would take several times that."""
-
-
-def test_memory_is_flat_over_many_rebuilds(server: Server) -> None:
-    memory = []
-    for number in range(REBUILDS):
-        say(server, f"rebuild {number}")
-        await_page(server, re.compile(rf"rebuild {number}\.").search)
-        memory.append(resident_mb(server.process.pid))
-    growth = max(memory[-3:]) - max(memory[: SETTLED + 1])
-    assert growth < GROWTH_MB, memory
-
-
-def resident_mb(pid: int) -> float:
-    text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) / 1024  # type: ignore[index]
 
 
 @pytest.fixture
@@ -283,29 +211,3 @@ def test_it_leaves_no_folder_behind(tmp_path: Path, temporary: Path) -> None:
         await_page(server, lambda page: "built again" in page)
     assert [path.name for path in temporary.iterdir()] == []
     shutil.rmtree(project)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_it_leaves_no_folder_behind_when_it_is_asked_to_end(
-    number: signal.Signals, tmp_path: Path, temporary: Path
-) -> None:
-    with serving(small_project(tmp_path / "project")) as server:
-        assert get(server)
-        server.process.send_signal(number)
-        server.process.wait(timeout=PATIENCE_S)
-    assert [path.name for path in temporary.iterdir() if path.name != "jieba.cache"] == []
-
-
-@pytest.mark.parametrize("delay_s", [0.4, 0.6, 0.9] if THOROUGH else [0.6])
-def test_it_may_end_while_it_makes_pages(delay_s: float, tmp_path: Path, temporary: Path) -> None:
-    with serving(small_project(tmp_path / "project")) as server:
-        for folder in ("", "zh/", "ja/", "ar/"):
-            threading.Thread(target=_ask, args=(f"{server.address}{folder}search/search_index.json",)).start()
-        time.sleep(delay_s)  # some of what they ask for is made
-    assert server.process.returncode == 0
-    assert [path.name for path in temporary.iterdir() if path.name != "jieba.cache"] == []
-
-
-def _ask(address: str) -> None:
-    with contextlib.suppress(OSError, http.client.HTTPException):  # the server ends before it answers
-        urllib.request.urlopen(address, timeout=PATIENCE_S).read()

@@ -19,7 +19,7 @@ from generator.data.load import Results, load
 from generator.figures.markup import MOST_NOTES
 from generator.figures.sources import sources
 from generator.languages.language import load_language
-from generator.pages import atlas, vocabulary
+from generator.pages import atlas, parts
 from generator.pages.atlas import Atlas
 from generator.pages.guide import Edition
 from generator.pages.pages import pages_of
@@ -35,8 +35,8 @@ SEEN = ("models/index.md", "models/families/each.md", "devices/each.md", "device
 def _small() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(atlas, "FEW", 8)
-        patch.setattr(vocabulary, "MOST_LINES", 40)
-        patch.setattr(vocabulary, "MOST_BARS", 30)
+        patch.setattr(parts, "MOST_LINES", 40)
+        patch.setattr(parts, "MOST_BARS", 30)
         yield
 
 

@@ -6,8 +6,6 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, strategies as st
-from material.plugins.search.plugin import SearchIndex as MaterialIndex
 
 from generator.site.material import search
 from generator.site.search_index import SearchIndex
@@ -38,19 +36,9 @@ def test_a_table_is_searched_for_its_words_each_said_once() -> None:
     assert index_of(TABLE).split() == ["Latency", "Model", "Eager", "(ms)", "ViT", "A100", "T4", "DETR", "OOM"]
 
 
-def test_code_in_a_table_is_shown_as_code() -> None:
-    table = TABLE.replace("DETR", "<code>detr-r50</code> of <b>5 GFLOP</b>")
-    assert "T4 <code>detr-r50</code> of 5 GFLOP OOM" in " ".join(index_of(table).split())
-
-
 def test_nothing_runs_together_and_choices_are_left_out() -> None:
     content = "<dl><dt>Mode</dt><dd>fast</dd></dl><td>one<br><small>two</small></td><select><option>A</option></select>"
     assert index_of(content).split() == ["Mode", "fast", "one", "two"]
-
-
-def test_authored_tables_keep_all_they_say() -> None:
-    authored = "<table><tr><td>2.0</td><td>2.0</td></tr></table>"
-    assert index_of(authored).split() == ["2.0", "2.0"]
 
 
 def test_rows_with_an_address_are_entries_in_place_of_their_table() -> None:
@@ -65,14 +53,6 @@ def test_rows_with_an_address_are_entries_in_place_of_their_table() -> None:
 
 def test_what_a_page_excludes_stays_out() -> None:
     assert index_of("<p>one</p><div data-search-exclude><p>two <b>three</b></p></div>").split() == ["<p>one</p>"]
-
-
-def test_titles_come_without_their_permanent_links() -> None:
-    linked = '<h2 id="modes">The <em>modes</em><a class="headerlink" href="#modes">&para;</a></h2>\n<p>Text</p>'
-    index = SearchIndex("en", **(search("en") | {"pipeline": [], "fields": {}}))
-    index.add_entry_from_context(page(f"<h1 id='title'>Title</h1>{linked}"))
-    *_, entry = json.loads(index.generate_search_index(None))["docs"]
-    assert entry == {"location": "page/#modes", "title": "The modes", "text": "<p>Text</p>"}
 
 
 def test_a_page_that_counts_less_is_still_found_by_its_name() -> None:
@@ -94,22 +74,3 @@ def test_the_worker_learns_the_plurals_of_the_language(code: str) -> None:
 @pytest.mark.parametrize(("code", "cut"), [("zh", True), ("ja", False), ("en", False)])
 def test_only_chinese_is_cut_into_chinese_words(code: str, cut: bool) -> None:
     assert ("\u200b" in index_of("<p>编译时间的中位数，推論の検出</p>", code)) == cut
-
-
-@given(st.text("编译时间的中位数々〇𠮷㐀豈， aT4ひ・한", max_size=30))
-def test_chinese_is_cut_as_material_cuts_it(text: str) -> None:
-    index = SearchIndex("zh", **search("zh"))
-    assert index._segment_chinese(text) == MaterialIndex._segment_chinese(index, text)
-
-
-def test_letters_are_not_escaped() -> None:
-    index = SearchIndex("ar", **(search("ar") | {"pipeline": [], "fields": {}}))
-    index.add_entry_from_context(page("<p>زمن</p>"))
-    assert "زمن" in index.generate_search_index(None)
-
-
-def test_a_page_that_comes_again_takes_the_place_of_what_it_was() -> None:
-    index = SearchIndex("en", **(search("en") | {"pipeline": [], "fields": {}}))
-    for words in ("first", "second"):
-        index.add_entry_from_context(page(f"<p>{words}</p>"))
-        assert [entry["text"] for entry in json.loads(index.generate_search_index(None))["docs"]] == [f"<p>{words}</p>"]

@@ -6,14 +6,11 @@ import re
 from io import BytesIO
 
 import pytest
-from fontTools.pens.boundsPen import BoundsPen
 from fontTools.ttLib import TTFont
 
-from generator.drawing import fonts
-from generator.drawing.faces import WEIGHTS, Weight, face_of
-from generator.drawing.make_fonts import GRID
+from generator.drawing.faces import WEIGHTS
 from generator.languages.language import load_language
-from generator.site.web_fonts import STYLESHEET, Letters, _ranges, web_fonts
+from generator.site.web_fonts import STYLESHEET, Letters, web_fonts
 
 COMMON = "# 编译\n\n延迟的中位数下降，见表。\n\n| 模型 |\n| --- |\n"
 RARE = "罕见字只在此页出现甲乙丙丁戊己庚辛壬癸"
@@ -66,32 +63,3 @@ def test_letters_that_join_stay_together_and_latin_accents_wait() -> None:
     assert [name for name in held if name.startswith("ar-regular")] == ["ar-regular.woff2"]
     assert "é" in held["en-regular1.woff2"]
     assert "é" not in held["en-regular.woff2"]
-
-
-def test_outlines_are_quadratic_on_a_coarser_grid_and_the_same_each_time() -> None:
-    content = fonts.web_font("zh", "编译延迟")
-    font = TTFont(BytesIO(content))
-    assert font["head"].unitsPerEm == GRID
-    assert "glyf" in font
-    assert {font["hmtx"][name][0] for name in font.getBestCmap().values()} == {GRID}
-    assert all(font["glyf"][name].numberOfContours > 0 for name in font.getBestCmap().values())
-
-
-@pytest.mark.parametrize("weight", WEIGHTS)
-def test_every_character_stays_in_its_place(weight: Weight) -> None:
-    characters = "（）「」、。レイテンシ一丨延"
-    web = TTFont(BytesIO(fonts.web_font("ja", characters, weight)))
-    whole = TTFont(face_of("ja").path(weight))
-    scale = GRID / whole["head"].unitsPerEm
-    for code, name in web.getBestCmap().items():
-        bounds = BoundsPen(None)
-        whole.getGlyphSet()[whole.getBestCmap()[code]].draw(bounds)
-        glyph = web["glyf"][name]
-        assert web["hmtx"][name] == (GRID, glyph.xMin), chr(code)
-        assert [glyph.xMin, glyph.yMin, glyph.xMax, glyph.yMax] == pytest.approx(
-            [bound * scale for bound in bounds.bounds], abs=1.5
-        ), chr(code)
-
-
-def test_ranges_are_written_as_css_has_them() -> None:
-    assert _ranges("cab é") == "U+20,U+61-63,U+e9"
