@@ -17,6 +17,7 @@ from generator.data.names import short_name
 from generator.figures.charts import Chart
 from generator.languages.glossary import load_glossary
 from generator.languages.language import LOCALES, Language, load_language
+from generator.pages.expressions import Expressions
 from generator.pages.pages import render, render_pages
 from generator.pages.site_file import SiteFile
 
@@ -73,7 +74,7 @@ def figures(language: Language, atlas: Atlas | None = None) -> Mapping[str, Any]
 def rendered(code: str, root: Path = GUIDE) -> dict[str, str]:
     """The pages of the small guide in one language: address → Markdown."""
     language = load_language(code, root / "locales")
-    return {file.uri: text(file) for file in render_pages(language, figures(language), root / "docs")}
+    return {file.uri: text(file) for file in render_pages(language, Expressions(figures(language)), root / "docs")}
 
 
 def text(file: SiteFile) -> str:

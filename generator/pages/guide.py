@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bench.errors import AtlasError, unusable
 from generator.languages.language import Language, load_language, published_languages, without_catalog
-from generator.pages.pages import PageFile, emitted_by, pages_of
+from generator.pages.pages import PageFile, emitted_by, expressions_of, render_pages
 from generator.pages.site_file import SiteFile
 
 if TYPE_CHECKING:
@@ -167,8 +167,11 @@ class Guide:
     def _new_edition(self, language: Language) -> Edition:
         """Return an edition that keeps those pages of the last one that did not change."""
         results, templates, address, glossary, *_ = self._sources
-        pages = pages_of(language, results, self._docs, address)
-        shared = _interface(language, pages), results, templates, address, glossary
+        made_from = results, language, templates, address, glossary
+        name = f"expressions {language.code}"
+        expressions = self._keep(name, made_from, lambda: expressions_of(results, language, address))
+        pages = tuple(render_pages(language, expressions, self._docs))
+        shared = _interface(language, pages), expressions
         before, last = self._last.get(language.code, ((), ()))
         known = {page.uri: page for page in last} if before == shared else {}
         pages = tuple(_kept(page, known.get(page.uri)) for page in pages)

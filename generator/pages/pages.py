@@ -7,26 +7,22 @@ translation stays English and is marked as such; a notice on the page counts the
 
 from __future__ import annotations
 
-import difflib
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from types import CodeType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
-
-import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bench.errors import AtlasError
 from generator.languages import blocks, front_matter, typography
 from generator.languages.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
 from generator.languages.front_matter import EACH
-from generator.languages.language import UNKNOWN, Language, Untranslated
+from generator.languages.language import Language, Untranslated
 from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, read_pages
+from generator.pages.expressions import Expressions
 from generator.pages.site_file import SiteFile, relative_address
 
 if TYPE_CHECKING:
@@ -46,21 +42,31 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
 
     Raises `AtlasError` with the line of a page that names something that does not exist.
     """
-    pages = pages_of(language, results, docs)
+    pages = tuple(render_pages(language, expressions_of(results, language), docs))
     yield from pages
     yield from emitted_by(pages)
 
 
-def pages_of(language: Language, results: Results, docs: Path = DOCS, address: str = "") -> tuple[PageFile, ...]:
-    """Return every page of one language. A page is rendered when its content is first read.
-
-    `address` is that of the site, "" if it does not know its own.
-    """
-    emitted: list[SiteFile] = []
+def expressions_of(results: Results, language: Language, address: str = "") -> Expressions:
+    """Return the expressions of the pages of one language. `address` is that of the site, "" if it does not know it."""
     from generator.pages.vocabulary import vocabulary
 
+    emitted: list[SiteFile] = []
     names = vocabulary(results, language, emitted.append, address and f"{address}{language.prefix}")
-    return tuple(render_pages(language, names, docs, emitted))
+    return Expressions(names, emitted)
+
+
+def render_pages(language: Language, expressions: Expressions, docs: Path = DOCS) -> Iterator[PageFile]:
+    """Yield every page of one language. A page is rendered when its content is first read."""
+    for source in read_pages(docs):
+        translated = translate(source, language)
+        if source.front.for_each is None:
+            yield PageFile(source.uri, translated=translated, expressions=expressions)
+            continue
+        name = EACH[source.front.for_each]
+        for item in getattr(expressions.globals["atlas"], source.front.for_each):
+            uri = source.uri.replace(EACH_PAGE, f"{item.slug}.md")
+            yield PageFile(uri, translated=translated, expressions=expressions, item={name: item})
 
 
 def emitted_by(pages: Iterable[PageFile]) -> Iterable[SiteFile]:
@@ -70,28 +76,6 @@ def emitted_by(pages: Iterable[PageFile]) -> Iterable[SiteFile]:
         for file in page.emitted:
             emitted.setdefault(file.uri, file)
     return emitted.values()
-
-
-def render_pages(
-    language: Language,
-    names: Mapping[str, Any],
-    docs: Path = DOCS,
-    emitted: list[SiteFile] | None = None,
-) -> Iterator[PageFile]:
-    """Yield the pages alone. Their expressions may use `names`: objects, and functions, which are filters as well.
-
-    While a page is rendered, the files that the functions emit go to `emitted`.
-    """
-    jinja = _jinja(names, [] if emitted is None else emitted)
-    for source in read_pages(docs):
-        translated = translate(source, language)
-        if source.front.for_each is None:
-            yield PageFile(source.uri, translated=translated, jinja=jinja)
-            continue
-        name = EACH[source.front.for_each]
-        for item in _items(source, names):
-            uri = source.uri.replace(EACH_PAGE, f"{item.slug}.md")
-            yield PageFile(uri, translated=translated, jinja=jinja, item={name: item})
 
 
 # --- Translation ------------------------------------------------------------------------------------------------------
@@ -192,90 +176,12 @@ def _template(body: str) -> str:
 # --- Rendering --------------------------------------------------------------------------------------------------------
 
 
-class _Unknown(jinja2.StrictUndefined):
-    """A name that does not exist. Its error has the name and the object that lacks it."""
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        hint: str | None = None,
-        obj: Any = jinja2.utils.missing,
-        name: str | None = None,
-        exc: Callable[[str], Exception] = jinja2.UndefinedError,
-    ) -> None:
-        unknown = exc is jinja2.UndefinedError
-        raised = (lambda _: _UnknownNameError(str(name), obj)) if unknown else exc
-        super().__init__(hint, obj, name, raised)  # type: ignore[arg-type]  # it is only called
-
-
-class _UnknownNameError(jinja2.UndefinedError):
-    def __init__(self, name: str, owner: Any) -> None:
-        super().__init__(name)
-        self.name = name
-        self.owner = owner
-
-
-class _Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox, which also refuses attributes of `WRITERS`."""
-
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Return whether an expression may read `attr` of `obj`."""
-        kind = obj if isinstance(obj, type) else type(obj)
-        writes = kind.__module__.partition(".")[0] in WRITERS
-        return not writes and super().is_safe_attribute(obj, attr, value)
-
-
-WRITERS = frozenset({"numpy", "pandas", "pathlib"})
-"""Modules whose values have methods that write files."""
-
-
-@dataclass(frozen=True)
-class _Jinja:
-    """A Jinja environment with the names that pages may use."""
-
-    environment: jinja2.Environment
-    filters: frozenset[str]  # the names that are filters: compiled code can be reused if they are the same
-    emitted: list[SiteFile]  # files of the page that is being rendered
-
-
-def _jinja(names: Mapping[str, Any], emitted: list[SiteFile]) -> _Jinja:
-    functions = {name: value for name, value in names.items() if callable(value)}
-    environment = _bare_environment(frozenset(functions)).overlay()
-    environment.globals = {**environment.globals, **names}
-    environment.filters = {**environment.filters, **functions}
-    return _Jinja(environment, frozenset(functions), emitted)
-
-
-@lru_cache(maxsize=8)
-def _bare_environment(filters: frozenset[str]) -> _Sandbox:
-    environment = _Sandbox(
-        undefined=_Unknown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # the output is Markdown, and the vocabulary escapes what it returns
-        finalize=lambda value: UNKNOWN if value is None else value,
-    )
-    environment.filters.update(dict.fromkeys(filters, _no_filter))
-    return environment
-
-
-def _no_filter(*_: Any) -> NoReturn:
-    raise NotImplementedError
-
-
-@lru_cache(maxsize=1024)
-def _compile(template: str, where: str, filters: frozenset[str]) -> CodeType:
-    return _bare_environment(filters).compile(template, filename=where)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PageFile(SiteFile):
     """A page with its figures, rendered when its content is first read. Its title alone takes far less time."""
 
     translated: Translated
-    jinja: _Jinja
+    expressions: Expressions
     item: Mapping[str, Any] = field(default_factory=dict)  # the ``device`` or ``model`` of the page
 
     @property
@@ -324,7 +230,7 @@ class PageFile(SiteFile):
 
     @cached_property
     def _rendered(self) -> tuple[str, str, tuple[SiteFile, ...]]:
-        page, emitted = self.translated, self.jinja.emitted
+        page, emitted = self.translated, self.expressions.emitted
         emitted.clear()
         body = self._evaluate(page.template, page.source.document.front.count("\n"))
         if page.language.code != "en":
@@ -340,7 +246,7 @@ class PageFile(SiteFile):
     def _evaluate(self, template: str, first_line: int) -> str:
         page = Page(self.uri, "../" * self.uri.count("/"))
         context = {"page": page, "language": self.translated.language, **self.item}
-        return _evaluate(template, self.jinja, context, self.translated.source.where, first_line)
+        return self.expressions.evaluate(template, context, self.translated.source.where, first_line)
 
 
 _STYLING = re.compile(
@@ -349,95 +255,6 @@ _STYLING = re.compile(
     re.DOTALL,
 )
 _LINK = re.compile(r'(?P<before>\]\(| (?:href|src)=")(?P<address>[^()"\s]+)')
-
-_FAILURES = (
-    *(jinja2.TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError),
-    *(SyntaxError, RecursionError, MemoryError),  # from more nested brackets than Python can compile
-)
-
-
-def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: str, first_line: int) -> str:
-    """Return `template` with its expressions evaluated. Raises `AtlasError` with the line of the page."""
-    if "{" not in template:
-        return template
-    environment = jinja.environment
-    try:
-        code = _compile(template, where, jinja.filters)
-        return jinja2.Template.from_code(environment, code, environment.globals).render(context)
-    except jinja2.TemplateSyntaxError as error:
-        what, remedy = _syntax_error(error, environment)
-        raise AtlasError(what, where=f"{where}:{error.lineno + first_line}", remedy=remedy) from None
-    except AtlasError as error:
-        place = _line(error, where, first_line)
-        raise AtlasError(error.what, where=error.where or place, remedy=error.remedy) from None
-    except _UnknownNameError as error:
-        what, near = _unknown_name(error, {*environment.globals, *context})
-        remedy = (
-            f"did you mean {near}?"
-            if near
-            else "see docs/ for examples, and generator/pages/vocabulary.py for every name"
-        )
-        raise AtlasError(what, where=_line(error, where, first_line), remedy=remedy) from None
-    except _FAILURES as error:
-        raise AtlasError(
-            f"the expression cannot be evaluated: {error} ({_origin(error)})",
-            where=_line(error, where, first_line),
-            remedy="correct its arguments; generator/pages/vocabulary.py documents them",
-        ) from error
-
-
-def _syntax_error(error: jinja2.TemplateSyntaxError, environment: jinja2.Environment) -> tuple[str, str]:
-    message = error.message or "the expression is not valid"
-    unknown = re.match(r"No (filter|test) named '(\w+)'", message)
-    if unknown is None:
-        return (
-            message,
-            "correct the expression; put text that Jinja must not read between {% raw %} and {% endraw %}",
-        )
-    known = environment.filters if unknown[1] == "filter" else environment.tests
-    near = _near(unknown[2], known)
-    return f"there is no {unknown[1]} {unknown[2]!r}", f"did you mean {near}?" if near else f"use one of {_list(known)}"
-
-
-def _unknown_name(error: _UnknownNameError, names: Iterable[str]) -> tuple[str, str]:
-    if error.owner is jinja2.utils.missing:
-        return f"there is no figure {error.name!r}", _near(error.name, names)
-    kind = type(error.owner).__name__
-    attributes = [name for name in dir(error.owner) if not name.startswith("_")]
-    return f"there is no figure {error.name!r} in {kind}", _near(error.name, attributes)
-
-
-def _near(name: str, names: Iterable[str]) -> str:
-    return ", ".join(difflib.get_close_matches(str(name), [*names], n=3, cutoff=0.5))
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
-
-
-def _line(error: BaseException, where: str, first_line: int) -> str:
-    """Return ``file:line`` of the innermost template line that an error passed through."""
-    line = 0
-    trace = error.__traceback__
-    while trace:
-        if trace.tb_frame.f_code.co_filename == where:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return f"{where}:{line + first_line}" if line else where
-
-
-def _origin(error: BaseException) -> str:
-    """Return where the error was raised, for whoever fixes the function behind an expression."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    return (
-        f"{type(error).__name__} in {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
-    )
-
-
-def _items(source: PageSource, names: Mapping[str, Any]) -> Iterable[Any]:
-    return getattr(names["atlas"], str(source.front.for_each))  # type: ignore[no-any-return]
 
 
 # --- Untranslated -----------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from generator.languages.glossary import load_glossary
 from generator.languages.language import catalog_path, load_language
 from generator.languages.page_source import parse_page
 from generator.pages import downloads
+from generator.pages.expressions import Expressions
 from generator.pages.pages import render_pages
 
 few = settings(max_examples=1000 if THOROUGH else 8)
@@ -287,7 +288,9 @@ def test_whatever_a_page_says_it_is_rendered_or_refused(content: bytes) -> None:
         source = parse_page("index.md", content.decode(errors="replace"), "docs/index.md")
         list(checks.check_pages([source]))
         language = load_language("en")
-        assert all(isinstance(made.content, str) for made in render_pages(language, figures(language), docs))
+        assert all(
+            isinstance(made.content, str) for made in render_pages(language, Expressions(figures(language)), docs)
+        )
 
 
 """The settings without what reads the environment or folders that are not there."""

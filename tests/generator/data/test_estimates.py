@@ -125,5 +125,3 @@ def test_shipped_estimates_are_for_cases_without_a_speedup_and_rest_on_cases_wit
             assert {(device, each["model"], size) for device, size, _ in each["relatives"]} <= compared
     errors = [made.accuracy[way].median_error for way in estimates.WAYS]
     assert errors == sorted(errors), "the best way comes first"
-
-

@@ -17,6 +17,7 @@ from generator.drawing.canvas import DARK, LIGHT
 from generator.figures.words import Words
 from generator.languages.language import load_language
 from generator.pages import examples
+from generator.pages.expressions import Expressions
 from generator.pages.pages import Page, render_pages
 from generator.pages.site_file import SiteFile
 from generator.pages.vocabulary import vocabulary
@@ -39,7 +40,7 @@ def page(results: Results, code: str, folder: Path) -> tuple[str, dict[str, Site
     (folder / "dynamo.md").write_text(Path("docs/dynamo.md").read_text("utf-8"), "utf-8")
     language, files = load_language(code), dict[str, SiteFile]()
     names = vocabulary(results, language, lambda file: files.setdefault(file.uri, file))
-    (only,) = render_pages(language, names, folder)
+    (only,) = render_pages(language, Expressions(names), folder)
     return str(only.content), files
 
 

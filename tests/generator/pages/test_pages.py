@@ -14,7 +14,8 @@ from bench.errors import AtlasError
 from generator.data.load import load
 from generator.languages import front_matter
 from generator.languages.language import catalog_path, load_language
-from generator.pages.pages import pages_of, render_pages
+from generator.pages.expressions import Expressions
+from generator.pages.pages import expressions_of, render_pages
 from generator.pages.site_file import relative_address
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
@@ -29,7 +30,7 @@ def page(source: str, folder: Path, code: str = "en", catalog: str = "", atlas: 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(catalog, encoding="utf-8")
     language = load_language(code, folder / "locales")
-    (file,) = render_pages(language, figures(language, atlas), docs)
+    (file,) = render_pages(language, Expressions(figures(language, atlas)), docs)
     return text(file)
 
 
@@ -177,7 +178,8 @@ def test_expressions_run_no_code_write_no_file_and_change_nothing(
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text(f"Text\n\n{{{{ {expression} }}}}\n", encoding="utf-8")
     results = load(write(tmp_path / "records", [measured()]))
-    (page,) = pages_of(load_language("zh"), results, tmp_path / "docs")
+    chinese = load_language("zh")
+    (page,) = render_pages(chinese, expressions_of(results, chinese), tmp_path / "docs")
     with pytest.raises(AtlasError) as error:
         page.content  # noqa: B018  # which renders it
     assert error.value.where == "docs/index.md:3"
@@ -197,7 +199,7 @@ def test_an_error_of_a_figure_gets_the_line_of_the_page(tmp_path: Path) -> None:
     (tmp_path / "index.md").write_text("Text\n\n{{ chart(device='z9') }}\n", encoding="utf-8")
     language = load_language("en")
     with pytest.raises(AtlasError) as error:
-        [each.content for each in render_pages(language, {**figures(language), "chart": refuse}, tmp_path)]
+        [each.content for each in render_pages(language, Expressions({**figures(language), "chart": refuse}), tmp_path)]
     assert (error.value.what, error.value.where) == ("there is no device 'z9'", f"{tmp_path.name}/index.md:3")
 
 

@@ -22,7 +22,7 @@ from generator.languages.language import load_language
 from generator.pages import atlas, parts
 from generator.pages.atlas import Atlas
 from generator.pages.guide import Edition
-from generator.pages.pages import pages_of
+from generator.pages.pages import expressions_of, render_pages
 
 MODELS = 10
 """Of the smaller of two guides that have many models. For them, more than eight are many, and so are forty lines."""
@@ -54,7 +54,7 @@ def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def edition(results: Results, docs: Path, code: str = "en") -> Edition:
     language = load_language(code)
-    return Edition(language, pages_of(language, results, docs), ())
+    return Edition(language, tuple(render_pages(language, expressions_of(results, language), docs)), ())
 
 
 def pages(found: Edition) -> dict[str, str]:
