@@ -72,7 +72,7 @@ def main() -> None:
 @main.command()
 @_LANGUAGES
 def messages(codes: tuple[str, ...]) -> None:
-    """Refresh locales/messages.pot and the catalogs from pages, templates and sources."""
+    """Refresh the catalogs from pages, templates and sources."""
     from generator.languages.catalogs import refresh
 
     for path, changed in refresh(codes=codes or None).items():

@@ -46,7 +46,7 @@ def check(root: Path = ROOT, codes: Iterable[str] | None = None) -> list[Finding
     locales = root / LOCALES.name
     messages = catalogs.extract(root)
     glossary = load_glossary(locales)
-    findings = [*check_pages(read_pages(root / "docs")), *_check_template(messages, locales / catalogs.TEMPLATE, root)]
+    findings = [*check_pages(read_pages(root / "docs"))]
     for code in translated_languages() if codes is None else codes:
         load_language(code, locales)  # its error tells how to create a missing catalog
         path = catalog_path(code, locales)
@@ -150,13 +150,6 @@ def _slug(text: str) -> str:
 # --- Catalogs ---------------------------------------------------------------------------------------------------------
 
 _REFRESH = "run `python -m generator messages`, and commit the changes"
-
-
-def _check_template(messages: Iterable[Message], path: Path, root: Path) -> Iterator[Finding]:
-    expected = f"{catalogs.template(messages)}".rstrip()
-    if not path.is_file() or path.read_text(encoding="utf-8").rstrip() != expected:
-        file = path.relative_to(root).as_posix()
-        yield Finding(file, 1, "", "the message template does not match the sources", _REFRESH, "sources")
 
 
 def _check_glossary(glossary: Glossary, code: str, path: Path, root: Path) -> Iterator[Finding]:

@@ -6,78 +6,61 @@ Each sentence has a figure that was measured; the best explanation comes first.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
-from bench.statistics.causes import Cause, Explanation
+from bench.statistics.causes import Cause
+from generator.data.registry import N_, N_n
 from generator.figures.words import Words
-from generator.languages.language import Language
 
+SENTENCES: Mapping[Cause, str | tuple[str, str]] = {
+    Cause.LAYOUT: N_(
+        "The compiler chooses the channels-last memory layout for convolutions. In eager mode, this layout alone gives "
+        "a speedup of %(speedup)s."
+    ),
+    Cause.HOST_BOUND: N_("Even with the compiled model, the device spends %(share)s of a call waiting for the host."),
+    Cause.MEMORY_BOUND: N_("Fused kernels move %(share)s fewer bytes than eager mode."),
+    Cause.CUDAGRAPH_SKIPS: N_n(
+        "CUDA graphs were skipped for %(count)s reason.", "CUDA graphs were skipped for %(count)s reasons."
+    ),
+    Cause.GRAPH_BREAKS: N_n(
+        "%(count)s graph break hands control back to Python.", "%(count)s graph breaks hand control back to Python."
+    ),
+    Cause.RECOMPILES: N_n(
+        "The model was recompiled %(count)s time, although the shape of its inputs did not change.",
+        "The model was recompiled %(count)s times, although the shape of its inputs did not change.",
+    ),
+    Cause.AT_THE_PEAK: N_(
+        "Eager mode already reaches %(share)s of the measured matrix multiplication peak, so there is little left to "
+        "gain."
+    ),
+    Cause.NEVER_PAYS_BACK: N_("At a speedup of %(speedup)s, no number of calls makes up for the time to ready."),
+}
+"""A sentence for each cause; one that counts has two forms. Its figure is a share, a count or a ratio."""
 
-def parse(text: str) -> list[Explanation]:
-    """Parse the causes of a row of the results: a list of cause, figure and share, in JSON."""
-    return [Explanation(Cause(cause), figure, share) for cause, figure, share in json.loads(text or "[]")]
+WAITING = N_("In eager mode, the device spends %(share)s of a call waiting for the host.")
+"""That the host is the limit, where compiling is faster."""
 
 
 def why(causes: str, verdict: str, words: Words) -> str:
-    """Return all causes of a cell as sentences; a sentence also says that there is none, or a doubt."""
+    """Return all causes of a cell as sentences, from JSON; a sentence also says that there is none, or a doubt."""
+    gettext = words.language.gettext
     if verdict == "doubtful":
-        return words.say(
-            words.language.gettext("The data lint marks this record as doubtful, so no recommendation is based on it.")
-        )
-    sentences = [sentence for each in parse(causes) for sentence in _sentences(each, verdict, words)]
-    if not sentences and verdict == "inconclusive":
-        return words.say(words.language.gettext("The result is inconclusive, so there is nothing to explain."))
-    return words.sentences(sentences or [words.language.gettext("None of the measurements explains this result.")])
+        return words.say(gettext("The data lint marks this record as doubtful, so no recommendation is based on it."))
+    known = [(Cause(cause), figure, share) for cause, figure, share in json.loads(causes or "[]")]
+    if not known and verdict == "inconclusive":
+        return words.say(gettext("The result is inconclusive, so there is nothing to explain."))
+    sentences = [part for each in known for part in _sentences(*each, words, is_faster=verdict == "faster")]
+    return words.sentences(sentences or [gettext("None of the measurements explains this result.")])
 
 
-def _sentences(explanation: Explanation, verdict: str, words: Words) -> list[str]:
+def _sentences(cause: Cause, figure: float, share: float | None, words: Words, *, is_faster: bool) -> list[str]:
     """Return a cause in words, with its share of the saving unless that is estimated as all of it."""
-    language, figure, share = words.language, explanation.figure, explanation.share
-    message = _message(explanation.cause, verdict == "faster", round(figure), language)
-    figures = {"share": language.percent(figure, 0), "count": language.number(round(figure))}
-    found = [words.say(message, **figures, speedup=language.ratio(figure))]
+    language, count = words.language, round(figure)
+    forms = WAITING if is_faster and cause is Cause.HOST_BOUND else SENTENCES[cause]
+    message = language.gettext(forms) if isinstance(forms, str) else language.ngettext(*forms, count)
+    figures = {"share": language.percent(figure, 0), "count": language.number(count), "speedup": language.ratio(figure)}
+    found = [words.say(message, **figures)]
     if share is not None and share < 1:
         part = language.gettext("This accounts for %(share)s of the time that compiling saves.")
         found.append(words.say(part, share=language.percent(share, 0)))
     return found
-
-
-def _message(cause: Cause, is_faster: bool, count: int, language: Language) -> str:  # noqa: PLR0911 - all causes
-    """Return the message of a cause, with a placeholder for its figure: a share, a count or a ratio."""
-    gettext, ngettext = language.gettext, language.ngettext
-    match cause:
-        case Cause.LAYOUT:
-            return gettext(
-                "The compiler chooses the channels-last memory layout for convolutions. In eager mode, this layout "
-                "alone gives a speedup of %(speedup)s."
-            )
-        case Cause.HOST_BOUND if is_faster:
-            return gettext("In eager mode, the device spends %(share)s of a call waiting for the host.")
-        case Cause.HOST_BOUND:
-            return gettext("Even with the compiled model, the device spends %(share)s of a call waiting for the host.")
-        case Cause.MEMORY_BOUND:
-            return gettext("Fused kernels move %(share)s fewer bytes than eager mode.")
-        case Cause.CUDAGRAPH_SKIPS:
-            return ngettext(
-                "CUDA graphs were skipped for %(count)s reason.",
-                "CUDA graphs were skipped for %(count)s reasons.",
-                count,
-            )
-        case Cause.GRAPH_BREAKS:
-            return ngettext(
-                "%(count)s graph break hands control back to Python.",
-                "%(count)s graph breaks hand control back to Python.",
-                count,
-            )
-        case Cause.RECOMPILES:
-            return ngettext(
-                "The model was recompiled %(count)s time, although the shape of its inputs did not change.",
-                "The model was recompiled %(count)s times, although the shape of its inputs did not change.",
-                count,
-            )
-        case Cause.AT_THE_PEAK:
-            return gettext(
-                "Eager mode already reaches %(share)s of the measured matrix multiplication peak, so there is little "
-                "left to gain."
-            )
-        case Cause.NEVER_PAYS_BACK:
-            return gettext("At a speedup of %(speedup)s, no number of calls makes up for the time to ready.")

@@ -141,17 +141,12 @@ class MatrixTables:
 
     def html(self, found: Sequence[Matrix], rest: str = "") -> str:
         """Return the first matrix, a form that chooses among all, their legend, and `rest`."""
-        gettext, number = self.words.language.gettext, self.words.language.number
+        number = self.words.language.number
         sizes = sorted({each.batch_size for each in found})
         return render(
             "matrix.html.jinja",
             tables=[(each, Markup(self.table(each).html())) for each in found],  # noqa: S704  # rendered
-            label={
-                "form": str(gettext("What the matrix shows")),
-                "batch": self.words.heading("batch_size"),
-                "mode": self.words.heading("compile_mode"),
-                "legend": str(gettext("Colours")),
-            },
+            _=self.words.language.gettext,
             modes=list(dict.fromkeys(each.compile_mode for each in found)),
             sizes=[(size, number(size)) for size in sizes],
             legend=self._legend(),

@@ -1,8 +1,7 @@
 """Translation catalogs: extract the messages of the project, and update the catalogs when pages change.
 
-`refresh` reads pages in the order of the navigation, then templates and Python sources. It writes
-``locales/messages.pot`` and a ``messages.po`` per language. A second run changes nothing, and an edit of a page changes
-only its own entry.
+`refresh` reads pages in the order of the navigation, then templates and Python sources. It
+updates one ``messages.po`` per language. A second run changes nothing, and an edit changes only its own entry.
 
     python -m generator messages
 """
@@ -36,8 +35,6 @@ from generator.languages.pofile import NAMED, Key, forms, key, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 """The project folder, with ``babel.cfg``, ``mkdocs.yml`` and ``docs/``."""
-
-TEMPLATE = "messages.pot"
 
 KEYWORDS = {
     "gettext": None,
@@ -255,15 +252,6 @@ def extract_settings(file: IO[bytes], _keywords: object, _tags: object, options:
 # --- Catalogs ---------------------------------------------------------------------------------------------------------
 
 
-def template(messages: Iterable[Message]) -> polib.POFile:
-    """Return the catalog without translations, ``messages.pot``."""
-    pot = polib.POFile(wrapwidth=0)
-    pot.header = "Messages of Compile Atlas. Written by `python -m generator messages`; do not edit."
-    pot.metadata = dict(_METADATA)
-    pot.extend(_entry(message) for message in messages)
-    return pot
-
-
 def update(old: polib.POFile, messages: Collection[Message], code: str) -> polib.POFile:
     """Return the catalog of a language, updated with the messages of the project.
 
@@ -414,9 +402,8 @@ def write(catalog: polib.POFile, path: Path) -> bool:
 
 
 def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] | None = None) -> dict[Path, bool]:
-    """Update the template and all catalogs on disk. Return each path with whether it changed."""
-    messages = extract(root)
-    changed = {locales / TEMPLATE: write(template(messages), locales / TEMPLATE)}
+    """Update all catalogs on disk. Return each path with whether it changed."""
+    messages, changed = extract(root), {}
     for code in translated_languages() if codes is None else codes:
         path = catalog_path(code, locales)
         old = read(path)

@@ -37,7 +37,7 @@ from generator.languages.injection import injections_in_entry
 from generator.languages.pofile import Key, forms, key, parse
 
 LOCALES = Path(__file__).resolve().parents[2] / "locales"
-"""Holds ``messages.pot``, ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml`` and ``languages.toml``."""
+"""Holds ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml`` and ``languages.toml``."""
 
 LIST = "languages.toml"
 """The file that lists the languages."""

@@ -230,7 +230,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
         "decision.html.jinja",
         whole=whole,
         rows=_as_json(atlas.results, rows, with_estimates=False) if whole else "",
-        label=_labels(words),
+        _=words.language.gettext,
         texts=json.dumps(_all_texts(atlas, words, whole), ensure_ascii=False),
         snippets=json.dumps({} if whole else {"transformers": SNIPPET, "timm": TIMM_SNIPPET}),
         questions=questions,
@@ -282,31 +282,6 @@ def lines(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _labels(words: Words) -> dict[str, str]:
-    """Return the labels of the form."""
-    gettext = words.language.gettext
-    return {
-        "form": gettext("Your case"),
-        "question": gettext("What counts"),
-        "latency": gettext("One batch at a time"),
-        "throughput": gettext("As many images as possible"),
-        "short_latency": gettext("Latency"),
-        "short_throughput": gettext("Throughput"),
-        "device": gettext("Device"),
-        "model": gettext("Model or task"),
-        "one_model": gettext("Model"),
-        "size": gettext("Image size"),
-        "batch": gettext("Batch size"),
-        "calls": gettext("Calls per process"),
-        "cache": gettext("Compile cache"),
-        "cold": gettext("cold: empty at the start"),
-        "warm": gettext("warm: filled by an earlier process"),
-        "answer": gettext("The answer"),
-        "helper": gettext("Should I compile?"),
-        "whole": gettext("All figures behind this answer"),
-    }
 
 
 def texts(words: Words) -> dict[str, Any]:

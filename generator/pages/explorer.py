@@ -163,8 +163,7 @@ def place(atlas: Atlas, files: Mapping[str, str], link: Link) -> str:
         "explorer.html.jinja",
         files=files,
         texts=json.dumps(texts(atlas, words, link), ensure_ascii=False),
-        loading=atlas.language.gettext("Loading the records…"),
-        by_device=atlas.language.gettext("The same records as tables, by device"),
+        _=atlas.language.gettext,
         devices=devices,
     )
 
