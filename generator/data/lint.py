@@ -196,7 +196,7 @@ def _device_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
     Rows: that of the slower device, that of the faster. Figures: variant, ms and other_ms of the two rows, share and
     count: in which share of how many common cells the other device is faster.
     """
-    for variant, rows in _latencies(cells, "model", "torch", "compile_mode", "batch_size"):
+    for variant, rows in _latencies(cells, "batch_size"):
         shared = rows.drop_duplicates(["key", "device"])
         shared = shared[shared["key"].duplicated(keep=False)]
         pairs = shared.merge(shared, on="key", suffixes=("_fast", "_slow"))
@@ -215,7 +215,7 @@ def _batch_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
 
     Rows: the larger batch, the smaller. Figures: variant, ms and other_ms of the two rows.
     """
-    for variant, rows in _latencies(cells, "device", "model", "torch", "compile_mode"):
+    for variant, rows in _latencies(cells, "device"):
         ordered = rows.sort_values(["key", "batch_size"], kind="stable")
         smaller = ordered.shift()
         is_inverted = (ordered["key"] == smaller["key"]) & (ordered["ms"] / smaller["ms"] < INVERSION)
@@ -226,13 +226,14 @@ def _batch_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
 
 
 def _latencies(cells: pd.DataFrame, *key: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows with a latency of each variant: a number for what agrees in `key` and in all settings, device,
-    batch size, latency and label."""
+    """Yield the rows with a latency of each variant: a number for what agrees in `key`, in the model and its settings,
+    device, batch size, latency and label."""
+    alike = numbered(cells, ("model", "torch", "compile_mode", *_SETTING))
+    rows = cells[["device", "batch_size", *_VARIANTS]].assign(row=cells.index, alike=alike)
+    rows = rows.assign(key=numbered(rows, ("alike", *key)))
     for variant in _VARIANTS:
-        known = cells[cells[variant].notna()]
-        columns = {"device": known["device"], "batch_size": known["batch_size"], "ms": known[variant]}
-        rows = pd.DataFrame({"key": numbered(known, (*key, *_SETTING)), **columns, "row": known.index})
-        yield variant.removesuffix("_ms"), rows
+        known = rows[rows[variant].notna()]
+        yield variant.removesuffix("_ms"), known.rename(columns={variant: "ms"})
 
 
 def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
