@@ -237,7 +237,7 @@ def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the cells that several versions of torch have in common, cell by cell, the oldest first.
 
     A measured row comes before a published one of the same version. Only latency counts: throughput, of a batch that
-    each version chose anew, is compared in `generator.gains`.
+    each version chose anew, is compared in `generator.pages`.
     """
     cells = where(cells, cells["workload"] == "latency")
     keys = cells[[*ACROSS_VERSIONS, "torch", "origin", "weights", "change", "status"]]

@@ -335,7 +335,7 @@ class Words:
     def status(self, status: str) -> str:
         """Return a status for a table: short. OOM is a term of its own. "" for a pass."""
         text, _ = STATUSES[Status(status)]
-        return self.language.gettext(text) if isinstance(text, HeadingText) else self.value(text)
+        return self.language.gettext(text) if isinstance(text, HeadingText) else text and self.value(text)
 
     def status_in_words(self, status: str) -> str:
         """Return a status where there is room, such as in a chart."""

@@ -1,7 +1,7 @@
 """The functions and filters of page expressions: tables, charts and files of `Results` in one language.
 
 A page writes ``{{ latency_table(device="a100", brief=true) }}`` or ``{{ row.eager_ms | ms }}``; ``atlas`` and ``gains``
-are described in `generator.pages.atlas` and `generator.gains.gains`. Keyword arguments select rows: by a coordinate of
+are described in `generator.pages.atlas` and `generator.pages.gains`. Keyword arguments select rows: by a coordinate of
 `generator.data.registry`, by workload or by family, with slugs and names from the records. An unknown one is an
 `AtlasError` with the nearest ones. A brief caption follows another one of its section.
 
@@ -34,13 +34,13 @@ from generator.data.selection import is_compared, where
 from generator.figures import charts, matrix, tables
 from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
-from generator.gains.gain_charts import GainCharts
-from generator.gains.gain_tables import gain_tables, history_tables
-from generator.gains.gains import Gains, History
 from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import decision, downloads, examples, explorer, selfcheck
 from generator.pages.atlas import Atlas
+from generator.pages.gain_charts import GainCharts
+from generator.pages.gain_tables import gain_tables, history_tables
+from generator.pages.gains import Gains, History
 from generator.pages.glossary_page import glossary_tables
 from generator.pages.parts import Emit, Parts, known_name
 from generator.pages.site_file import DATA, SiteFile, named_by_content

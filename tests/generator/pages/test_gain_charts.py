@@ -12,9 +12,9 @@ from bench.records.record import Record
 from generator.data.load import load
 from generator.drawing.plot import compose
 from generator.figures.charts import Chart
-from generator.gains.gain_charts import GainCharts
-from generator.gains.gains import Gains
 from generator.languages.language import load_language
+from generator.pages.gain_charts import GainCharts
+from generator.pages.gains import Gains
 
 
 def charts(folder: Path, *records: Record, language: str = "en") -> GainCharts:

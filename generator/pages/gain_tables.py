@@ -10,7 +10,7 @@ import pandas as pd
 
 from generator.data.registry import CHANGE, IMAGES, N_, RATE
 from generator.data.selection import Rows
-from generator.gains.gains import MOST_REGRESSIONS, Changes, Gains, History
+from generator.pages.gains import MOST_REGRESSIONS, Changes, Gains, History
 
 
 class GainTable(NamedTuple):

@@ -10,7 +10,7 @@ from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import TOY, Record
 from generator.data.load import load
-from generator.gains.gains import Gains
+from generator.pages.gains import Gains
 
 
 def gains(folder: Path, *records: Record) -> Gains:

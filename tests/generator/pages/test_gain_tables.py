@@ -12,8 +12,8 @@ from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 from bench.records.record import Record
 from generator.data.load import Results, load
 from generator.data.selection import records as plain
-from generator.gains.gain_tables import GainTable, gain_tables, history_tables
-from generator.gains.gains import Gains
+from generator.pages.gain_tables import GainTable, gain_tables, history_tables
+from generator.pages.gains import Gains
 
 
 def made(folder: Path, *records: Record) -> tuple[Gains, Results]:

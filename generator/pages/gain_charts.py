@@ -11,8 +11,8 @@ from generator.drawing.canvas import Role
 from generator.drawing.plot import VERDICTS, Box, Mark, Panel, Plot, PlotRow
 from generator.figures.charts import Chart, boxes_explained, per_image, percent_ticks
 from generator.figures.words import Words
-from generator.gains.gains import FEWEST, NAMED, Changes, Gains, History
 from generator.languages.language import Language
+from generator.pages.gains import FEWEST, NAMED, Changes, Gains, History
 
 
 @dataclass(frozen=True, eq=False)
