@@ -60,7 +60,6 @@ NOUNS = {
     "published figure": N_n("%(count)s published figure", "%(count)s published figures"),
     "comparison": N_n("%(count)s comparison", "%(count)s comparisons"),
     "CPU core": N_n("%(count)s CPU core", "%(count)s CPU cores"),
-    "repeat": N_n("%(count)s repeat", "%(count)s repeats"),
     "call": N_n("%(count)s call", "%(count)s calls"),
     "graph": N_n("%(count)s graph", "%(count)s graphs"),
 }
@@ -78,7 +77,6 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
         "atlas": atlas,
         "gains": gains_of(results),
         "examples": results.examples,
-        "selfchecks": results.selfchecks,
         **{name: getattr(functions, name) for name, each in vars(Functions).items() if hasattr(each, "is_for_pages")},
         **filters(language),
         **glossary_tables(language),
