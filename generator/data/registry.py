@@ -321,12 +321,6 @@ LINES = _registry(
     _whole("fault", "position of a finding", N_("Fault")),
     _whole("finding", "position of a finding", N_("What was found"), "prose"),
     _text("property", "property of an environment", N_("Property")),
-    _real("eager_ms:default", "with glibc's default", N_("Eager (ms), glibc's default"), "figure", "ms"),
-    _real("eager_ms:keep", "with memory kept", N_("Eager (ms), memory kept"), "figure", "ms"),
-    _real("compiled_ms:default", "with glibc's default", N_("Compiled (ms), glibc's default"), "figure", "ms"),
-    _real("compiled_ms:keep", "with memory kept", N_("Compiled (ms), memory kept"), "figure", "ms"),
-    _real("speedup:default", "with glibc's default", N_("Speedup, glibc's default"), "ratio", "×", decisive=True),
-    _real("speedup:keep", "with memory kept", N_("Speedup, memory kept"), "ratio", "×", decisive=True),
 )
 """The columns that only tables of pages have (`generator.figures.tables`)."""
 

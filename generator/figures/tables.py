@@ -126,17 +126,6 @@ def cause_rows(cells: pd.DataFrame) -> pd.DataFrame:
     return where(cells, is_comparison(cells) & ((cells["causes"] != "") | cells["eager_flop_s"].notna()))
 
 
-def malloc(default: pd.DataFrame, keep: pd.DataFrame) -> pd.DataFrame:
-    """One line for each of `malloc_pairs`, under the label of the row of memory kept: both variants with glibc's
-    default and with freed memory kept, and the speedups."""
-    figures = {
-        f"{figure}:{kind}": rows[figure].array
-        for figure in ("speedup", "eager_ms", "compiled_ms")
-        for kind, rows in (("default", default), ("keep", keep))
-    }
-    return shown(keep.assign(**figures), ["speedup:default", "speedup:keep"], *[*figures][2:])
-
-
 def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the comparisons on a CPU that were measured with glibc's default, and those of the same cells with freed
     memory kept, the newest of each. `cells` are those of all runs."""

@@ -20,7 +20,6 @@ from textwrap import indent
 from typing import Any
 
 import jinja2
-import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
@@ -250,15 +249,6 @@ class Functions(Parts):
         """The clearest cases in which compiling costs time."""
         lines = tables.slower(self.select(selection))
         return self.table_about(lines, lines, self.language.gettext("Where the compiled model is slower"), selection)
-
-    @page_function
-    def malloc_table(self, *, device: str) -> str:
-        """What keeping freed memory changes on a CPU."""
-        slug = known_name("device", device, self.atlas.device)
-        default, keep = self.atlas.device[slug].malloc_pairs
-        headline = self.language.gettext("Latency and speedup with glibc's default and with freed memory kept")
-        cells = pd.concat([default, keep])
-        return self.table_about(tables.malloc(default, keep), cells, headline, {"device": slug})
 
     # Tables of devices, models, runs
 
