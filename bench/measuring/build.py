@@ -69,14 +69,7 @@ class Loaded:
         return int(height), int(width)
 
 
-def load(
-    recipe: Recipe,
-    *,
-    batch_size: int,
-    batches: int,
-    dtype: torch.dtype,
-    device: torch.device,
-) -> Loaded:
+def load(recipe: Recipe, *, batch_size: int, batches: int, dtype: torch.dtype, device: torch.device) -> Loaded:
     """Build the module and its batches on `device`. Raises whatever transformers raises, such as `OSError`."""
     with _without_hub(recipe):
         torch.manual_seed(SEED)

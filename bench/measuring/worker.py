@@ -19,16 +19,7 @@ from pathlib import Path
 import msgspec
 
 from bench.errors import AtlasError
-from bench.plans.messages import (
-    Answer,
-    CheckSelf,
-    Job,
-    Message,
-    Preflight,
-    Refusal,
-    Request,
-    Send,
-)
+from bench.plans.messages import Answer, CheckSelf, Job, Message, Preflight, Refusal, Request, Send
 
 
 def main(answer: Callable[[Request, Send], Answer] | None = None) -> None:

@@ -63,12 +63,7 @@ def _swin(**config: Any) -> dict[str, Any]:
 _DECODER = {"model_type": "detr", "use_timm_backbone": False, "backbone_config": {"model_type": "resnet"}}
 """The decoder of Maskformer. Its backbone is never built, but without a name Transformers asks the hub for one."""
 
-_SMALL_TRANSFORMER = {
-    "num_hidden_layers": 1,
-    "hidden_size": 32,
-    "intermediate_size": 64,
-    "num_attention_heads": 2,
-}
+_SMALL_TRANSFORMER = {"num_hidden_layers": 1, "hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2}
 _SMALL_RESNET = {**_resnet(1, 1, 1, 1), "embedding_size": 16, "hidden_sizes": (16, 32, 64, 128)}
 _SMALL_SWIN = _swin(image_size=64, embed_dim=16, depths=(1, 1, 1, 1), num_heads=(1, 2, 2, 2), window_size=2)
 _SMALL_LAYERS = {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64}

@@ -15,10 +15,7 @@ from bench.records.record import GradMode
 
 ALL_MODELS = tuple(spec.label for spec in MODELS)
 
-KEEP_MEMORY = {
-    "MALLOC_MMAP_THRESHOLD_": "17179869184",
-    "MALLOC_TRIM_THRESHOLD_": "17179869184",
-}
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "17179869184", "MALLOC_TRIM_THRESHOLD_": "17179869184"}
 """Makes glibc keep up to 16 GiB of freed memory. By default, it may return megabytes to the kernel and request them
 again in each call, depending on the end of its heap. The same eager model then differs by a third between processes,
 and the speedup includes effects of the C library. The page “When not to compile” shows both."""

@@ -197,9 +197,7 @@ def _kernel_kills() -> int:
 def preflight(executor: Executor, device: str | None, recipes: Sequence[Recipe], profile: Profile) -> Machine:
     """Return the machine that a worker finds. Raises `AtlasError`."""
     request = Preflight(
-        device=device,
-        recipes=tuple(recipe for recipe in recipes if recipe.needs_hub),
-        allow_busy=profile.allow_busy,
+        device=device, recipes=tuple(recipe for recipe in recipes if recipe.needs_hub), allow_busy=profile.allow_busy
     )
     variables = variables_of(request.recipes, keep_memory=profile.keep_memory)
     ended = executor(request, variables=variables, timeout_s=PREFLIGHT_TIMEOUT_S)

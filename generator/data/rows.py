@@ -17,16 +17,7 @@ import msgspec
 import pandas as pd
 
 from bench.plans.profiles import KEEP_MEMORY
-from bench.records.record import (
-    DOCTOR,
-    THROUGHPUT_PROFILES,
-    Cell,
-    Environment,
-    Measurement,
-    Record,
-    Source,
-    worst,
-)
+from bench.records.record import DOCTOR, THROUGHPUT_PROFILES, Cell, Environment, Measurement, Record, Source, worst
 from bench.records.run_file import read
 from bench.statistics.causes import explain
 from bench.statistics.cells import Cells

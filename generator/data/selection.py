@@ -194,9 +194,5 @@ def dtype_order(dtype: str) -> tuple[bool, bool, str]:
     return dtype != "float32", dtype != "TF32", dtype
 
 
-ORDERS: Mapping[str, Callable[[str], Any]] = {
-    "compile_mode": mode_order,
-    "dtype": dtype_order,
-    "torch": version_order,
-}
+ORDERS: Mapping[str, Callable[[str], Any]] = {"compile_mode": mode_order, "dtype": dtype_order, "torch": version_order}
 """Sort keys of the columns whose values have an order of their own."""

@@ -35,19 +35,7 @@ LABEL = 16.0
 SMALL = 14.5
 
 Role = Literal[
-    "text",
-    "muted",
-    "grid",
-    "zero",
-    "eager",
-    "compiled",
-    "gain",
-    "loss",
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
+    "text", "muted", "grid", "zero", "eager", "compiled", "gain", "loss", "first", "second", "third", "fourth", "fifth"
 ]
 
 LIGHT: dict[Role, str] = {

@@ -474,13 +474,7 @@ def _draw_at(canvas: Canvas, layout: _Layout, mark: Mark, y: float) -> None:
     canvas.text(x, y, mark.text, size=SMALL, side="middle")
 
 
-_DRAW_ROW = {
-    "bars": _draw_bars,
-    "dots": _draw_dots,
-    "change": _draw_change,
-    "strip": _draw_strip,
-    "boxes": _draw_boxes,
-}
+_DRAW_ROW = {"bars": _draw_bars, "dots": _draw_dots, "change": _draw_change, "strip": _draw_strip, "boxes": _draw_boxes}
 
 
 def _lanes(xs: Sequence[float], size: float) -> list[int]:

@@ -291,7 +291,7 @@ _GETTEXT_CODES = {"zh": "zh_CN"}
 
 PLURAL_FORMS = {
     # Babel's table for catalogs swaps the last two forms, and the rule that it derives from CLDR is hard to read.
-    "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);",
+    "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);"
 }
 """Headers by which gettext editors choose ``msgstr[…]`` for a number. The site itself uses CLDR."""
 

@@ -112,9 +112,7 @@ def _validate(values: dict[str, Any], lines: dict[str, int], where: str) -> None
     for key in TRANSLATED:
         if key in values and not isinstance(values[key], str):
             raise AtlasError(
-                f"`{key}` is {values[key]!r}, not a text",
-                where=f"{where}:{lines[key]}",
-                remedy="put it in quotes",
+                f"`{key}` is {values[key]!r}, not a text", where=f"{where}:{lines[key]}", remedy="put it in quotes"
             )
     if "for_each" in values and values["for_each"] not in [*EACH]:
         raise AtlasError(

@@ -17,10 +17,7 @@ from generator import cli as generator_cli
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "requirements/README.md", "locales/README.md")
 """Documents for contributors. Those for readers are pages, which have tests of their own."""
 
-EXAMPLES = {
-    "docs/memory.md",
-    "locales/ko/LC_MESSAGES/messages.po",
-}
+EXAMPLES = {"docs/memory.md", "locales/ko/LC_MESSAGES/messages.po"}
 """Files that a recipe tells its reader to make, or that a command makes."""
 
 COMMAND = re.compile(

@@ -342,8 +342,7 @@ def test_a_mode_that_promises_cuda_graphs_is_held_to_it(
 
 
 @pytest.mark.parametrize(
-    ("mode", "eager", "compiled"),
-    [("default", (2.0, 7.0), (1.0, 6.0)), ("reduce-overhead", (2.0, 2.0), (None, 5.0))],
+    ("mode", "eager", "compiled"), [("default", (2.0, 7.0), (1.0, 6.0)), ("reduce-overhead", (2.0, 2.0), (None, 5.0))]
 )
 def test_peak_memory_has_one_batch_and_that_of_cuda_graphs_is_compared_with_what_eager_reserves_alone(
     monkeypatch: pytest.MonkeyPatch, mode: str, eager: tuple[float, float], compiled: tuple[float | None, float]

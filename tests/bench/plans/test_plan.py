@@ -11,13 +11,7 @@ from test_sweep import paced, plan, record, todo
 from bench.plans.checkpoints import LocalCheckpoint
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
-from bench.plans.plan import (
-    Plan,
-    duration_s,
-    fitting,
-    make_plan,
-    pending,
-)
+from bench.plans.plan import Plan, duration_s, fitting, make_plan, pending
 from bench.plans.profiles import PROFILES
 from bench.records.record import Record, Status
 
@@ -93,9 +87,7 @@ def test_a_run_over_several_half_hours_measures_what_is_used_most_completely_fir
 
 
 @given(
-    times=st.lists(st.floats(1, 500), min_size=1, max_size=12),
-    left_s=st.floats(0, 2000),
-    processes=st.integers(1, 3),
+    times=st.lists(st.floats(1, 500), min_size=1, max_size=12), left_s=st.floats(0, 2000), processes=st.integers(1, 3)
 )
 def test_whatever_the_limit_each_process_is_planned_once_and_the_limit_holds(
     times: list[float], left_s: float, processes: int

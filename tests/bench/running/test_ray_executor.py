@@ -26,10 +26,7 @@ from bench.records.run_file import read
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [
-        (["--executor", "ray"], 'pip install -e ".[ray]"'),
-        (["--accelerator-type", "H100"], "add --executor ray"),
-    ],
+    [(["--executor", "ray"], 'pip install -e ".[ray]"'), (["--accelerator-type", "H100"], "add --executor ray")],
 )
 def test_what_cannot_be_done_is_said_with_its_remedy(
     arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path

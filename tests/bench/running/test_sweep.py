@@ -45,11 +45,7 @@ MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
 
 def plan(*models: str, processes: int = 1, max_s: float = 0.1) -> Plan:
     profile = msgspec.structs.replace(
-        PROFILES["quick"],
-        models=models,
-        processes=processes,
-        timeout_s=20.0,
-        sampling=Sampling(max_s=max_s),
+        PROFILES["quick"], models=models, processes=processes, timeout_s=20.0, sampling=Sampling(max_s=max_s)
     )
     return make_plan(profile, [Recipe(model=name, task=find(name).task) for name in models], "cpu")
 

@@ -196,8 +196,7 @@ def sides(rng: np.random.Generator, number: int, k: Sequence[int], scatter: Sequ
 
 
 @pytest.mark.parametrize(
-    ("k", "scatter"),
-    [((3, 3), (0.05, 0.05)), ((3, 5), (0.01, 0.08)), ((5, 3), (0.02, 0.06)), ((1, 4), (0.04, 0.04))],
+    ("k", "scatter"), [((3, 3), (0.05, 0.05)), ((3, 5), (0.01, 0.08)), ((5, 3), (0.02, 0.06)), ((1, 4), (0.04, 0.04))]
 )
 def test_the_interval_of_a_difference_covers_the_truth(k: Sequence[int], scatter: Sequence[float]) -> None:
     """Whichever side scatters more, and also where a process stands alone."""

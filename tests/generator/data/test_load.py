@@ -307,10 +307,7 @@ def test_two_local_checkpoints_of_one_name_are_two_models(tmp_path: Path) -> Non
 
 def test_a_local_checkpoint_takes_neither_label_nor_address_from_a_known_model(tmp_path: Path) -> None:
     results = loaded(tmp_path, local("ViT", "a"), measured(run="other", day=9))
-    assert named(results) == [
-        ("vit", "ViT", "google/vit-base-patch16-224"),
-        ("vit-aaaaaaaa", "ViT (aaaaaaaa)", "ViT"),
-    ]
+    assert named(results) == [("vit", "ViT", "google/vit-base-patch16-224"), ("vit-aaaaaaaa", "ViT (aaaaaaaa)", "ViT")]
 
 
 # ── Processes ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,11 +10,7 @@ from conftest import LANGUAGES
 from markupsafe import escape
 
 from bench.errors import AtlasError
-from generator.languages.language import (
-    Language,
-    catalog_path,
-    load_language,
-)
+from generator.languages.language import Language, catalog_path, load_language
 
 HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n'
 

@@ -483,10 +483,7 @@ def test_no_english_is_left_in_other_languages(tmp_path: Path) -> None:
         write(tmp_path, [measured(status=status, reason="x", run=status) for status in Status if status != "pass"])
     )
     pages = Pages(results, "ar")
-    for call in (
-        *("latency_table()", "summary_table()", "problems_table()", "runs_table()"),
-        "speedup_matrix()",
-    ):
+    for call in (*("latency_table()", "summary_table()", "problems_table()", "runs_table()"), "speedup_matrix()"):
         text = Markup(
             re.sub(r'<code>.*?</code>|<a [^>]*lang="en".*?</a>|title="', " ", pages.render(f"{{{{ {call} }}}}"))
         )

@@ -12,8 +12,7 @@ from generator.site.material import FALLBACK, labels, labels_file, mended, searc
 
 
 @pytest.mark.parametrize(
-    ("code", "name"),
-    [("ja", "ja"), ("ko", "ko"), ("pt-BR", "pt-BR"), ("de-AT", "de"), ("ckb", FALLBACK)],
+    ("code", "name"), [("ja", "ja"), ("ko", "ko"), ("pt-BR", "pt-BR"), ("de-AT", "de"), ("ckb", FALLBACK)]
 )
 def test_labels_are_those_of_the_language_or_english(code: str, name: str) -> None:
     assert labels(code) == name

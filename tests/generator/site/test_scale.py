@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import get_args
 
 import pytest
-from archive import FAMILIES, write_archive
+from atlas_data import measured, measurement, write
 from conftest import ROOT
 from markdown_html import to_html
 
@@ -23,6 +24,9 @@ from generator.pages import atlas, parts
 from generator.pages.atlas import Atlas
 from generator.pages.guide import Edition
 from generator.pages.pages import expressions_of, render_pages
+
+FAMILIES = ("beit", "convnext", "detr", "levit", "resnet", "segformer", "swin", "vit")
+TASKS = ("image-classification", "object-detection", "image-segmentation")
 
 MODELS = 10
 """Of the smaller of two guides that have many models. For them, more than eight are many, and so are forty lines."""
@@ -62,7 +66,23 @@ def pages(found: Edition) -> dict[str, str]:
 
 
 def archive(folder: Path, models: int) -> Results:
-    return load(write_archive(folder, models * 36, models=models, devices=2))
+    """Some models of all families on two devices, at three batch sizes, with two versions of PyTorch."""
+    records = [
+        measured(
+            run=f"gpu-{device}-{torch}",
+            device_name=f"NVIDIA GPU {device}",
+            torch=torch,
+            model=f"{FAMILIES[number % len(FAMILIES)]}_{number // len(FAMILIES)}",
+            checkpoint=f"someone/{number}",
+            task=TASKS[number % len(TASKS)],
+            batch_size=batch_size,
+            dtype="float16",
+            figures=measurement(float(10 + number), 8.0 if number % 7 else 20.0),
+        )
+        for device, torch, batch_size in product((0, 1), ("2.12.0", "2.13.0"), (1, 4, 16))
+        for number in range(models)
+    ]
+    return load(write(folder, records))
 
 
 @pytest.fixture(scope="module")
