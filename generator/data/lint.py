@@ -105,17 +105,6 @@ class Anomaly:
         return self.rows[:1] if self.kind in DOUBTING else ()
 
 
-def doubted(cells: pd.DataFrame, labels: Iterable[int]) -> pd.DataFrame:
-    """Return `cells` with the verdict doubtful, and without a break-even point, in the rows with these labels."""
-    rows = list(labels)
-    if not rows:
-        return cells
-    is_doubted = cells.index.isin(rows)
-    break_even = (name for name in cells.columns if name.startswith("break_even"))
-    unknown = {name: cells[name].mask(is_doubted) for name in break_even}
-    return cells.assign(verdict=cells["verdict"].mask(is_doubted, DOUBTFUL), **unknown)
-
-
 def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     """Return everything that does not fit together in `cells`, by kind and then by row."""
     cells = cells[[*_READ, *_SETTING]]  # a copy of some rows with all columns takes long

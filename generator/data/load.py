@@ -23,7 +23,7 @@ from bench.records.record import RESULTS, TOY
 from bench.records.run_file import run_files
 from generator.data.estimates import Estimates, estimate
 from generator.data.families import family_slug
-from generator.data.lint import Anomaly, doubted, gathered, lint, lint_alone
+from generator.data.lint import DOUBTFUL, Anomaly, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
 from generator.data.rows import FileRows, Key, frame, rows_of
@@ -48,8 +48,10 @@ class Results:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The rows. Those that the data lint doubts have the verdict doubtful."""
-        return doubted(self.rows, self.doubts)
+        """The rows. Those that the data lint doubts have the verdict doubtful, and no break-even point."""
+        rows, is_doubted = self.rows, self.rows.index.isin([*self.doubts])
+        unknown = {name: rows[name].mask(is_doubted) for name in COLUMNS if name.startswith("break_even")}
+        return rows.assign(verdict=rows["verdict"].mask(is_doubted, DOUBTFUL), **unknown)
 
     @cached_property
     def newest(self) -> pd.DataFrame:

@@ -63,12 +63,12 @@ class Parts:
 
     def _select(self, values: tuple[tuple[str, str], ...]) -> pd.DataFrame:
         if not values:
-            return self.atlas.cells
+            return self.atlas.results.newest
         chosen = []
         for coordinate, value in values:
             labels = self._labels(known_name("selection", coordinate, (*COORDINATES, "workload", "family")))
             chosen.append(labels[known_name(coordinate.replace("_", " "), value, labels)])
-        return self.atlas.cells.loc[sorted(set.intersection(*chosen))]
+        return self.atlas.results.newest.loc[sorted(set.intersection(*chosen))]
 
     def _labels_by(self, coordinate: str) -> Mapping[str, set[int]]:
         """Return the labels of the newest rows by the value of a coordinate."""
