@@ -14,7 +14,7 @@ and chart) and ``compile_rows`` (``compile_cost_table``, ``break_even_table``).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial, wraps
 from textwrap import indent
 from typing import Any
@@ -377,10 +377,15 @@ class Functions(Parts):
             return self.nothing()
 
         def draw(language: Language) -> charts.Chart:
-            if of == "overview":
-                return charts.overview(self.rows_of(gains.compared.index), language)
             drawn = GainCharts(gains, self.atlas.results, language)
-            return drawn.history(self._history(device)) if device else getattr(drawn, of)()
+            known: Mapping[str, Callable[[], charts.Chart]] = {
+                "overview": lambda: charts.overview(self.rows_of(gains.compared.index), language),
+                "families": drawn.families,
+                "intensity": drawn.intensity,
+                "types": drawn.types,
+                "history": lambda: drawn.history(self._history(device)),
+            }
+            return known[known_name("chart of gains", of, known)]()
 
         name = f"gains-{of}-{device}" if device else f"gains-{of}"
         return self.figure(name, draw, self.in_explorer({"torch": gains.torch}))

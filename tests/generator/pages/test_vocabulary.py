@@ -535,5 +535,9 @@ def test_history_of_a_device(tmp_path: Path) -> None:
         html = pages.render(f"{{{{ gain_table('{of}', device='rtx-5090') }}}}")
         assert '<td class="number worse" data-sort="-0.2">−20.0%</td>' in html
     assert pages.render("{{ gain_table('equal', device='rtx-5090') }}").count("<tr>") == 2
-    with pytest.raises(AtlasError, match="no device with several versions"):
-        pages.render("{{ gain_chart('history', device='a100') }}")
+    for call, what in (
+        ("'history', device='a100'", "no device with several versions"),
+        ("'familes'", "no chart of gains"),
+    ):
+        with pytest.raises(AtlasError, match=what):
+            pages.render(f"{{{{ gain_chart({call}) }}}}")
