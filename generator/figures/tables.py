@@ -33,6 +33,9 @@ from generator.data.selection import (
 )
 from generator.figures.words import PRIMARY, SECONDARY, differing, is_same
 
+Choose = Callable[[pd.DataFrame], pd.DataFrame]
+"""A function that takes cells and returns some of them, or lines about them."""
+
 ENVIRONMENT = (
     *("torch", "transformers", "python", "platform", "accelerator", "driver"),
     *("cores", "threads", "memory_gb", "settings", "commit"),
@@ -41,6 +44,29 @@ ENVIRONMENT = (
 
 
 # ── One line per row ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def shown(cells: pd.DataFrame, decisive: Iterable[str], *columns: str) -> pd.DataFrame:
+    """A line per row: its name, the conclusion, the other coordinates that tell the rows apart, and `columns`; the
+    source comes last."""
+    apart = differing({name: cells[name].tolist() for name in (*PRIMARY, *SECONDARY)})
+    name, *others = sorted(apart, key=_IN_ORDER.index) or ["model"]
+    names = dict.fromkeys((name, *decisive, *others, *columns))
+    return cells[sorted(names, key=lambda each: each == "origin" != name)]
+
+
+_IN_ORDER = ("model", "device", "compile_mode", "batch_size", "torch", *SECONDARY, "origin")
+"""Coordinates from the one that names a row to the one that readers need least."""
+
+
+def _shown(decisive: Sequence[str], *columns: str) -> Choose:
+    """Return the function that makes the lines of `shown` with these columns."""
+    return lambda cells: shown(cells, decisive, *columns)
+
+
+def _among(is_chosen: Callable[[pd.DataFrame], pd.Series]) -> Choose:
+    """Return the function that returns the cells for which `is_chosen` is true."""
+    return lambda cells: where(cells, is_chosen(cells))
 
 
 def latency(cells: pd.DataFrame) -> pd.DataFrame:
@@ -60,31 +86,25 @@ def slower(cells: pd.DataFrame, most: int = 10) -> pd.DataFrame:
     return latency(worst)
 
 
-def slower_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the trusted comparisons whose compiled model is slower."""
-    return where(cells, is_trusted(cells) & (cells["verdict"] == "slower"))
+slower_rows = _among(lambda cells: is_trusted(cells) & (cells["verdict"] == "slower"))
+"""Returns the trusted comparisons whose compiled model is slower."""
 
+compile_cost = _shown(
+    ["break_even_calls"],
+    *("compile_cold_s", "compile_warm_s", "graphs", "graph_breaks", "dynamo_s", "aot_autograd_s", "inductor_s"),
+)
+"""What compiling costs and when it pays off."""
 
-def compile_cost(cells: pd.DataFrame) -> pd.DataFrame:
-    """What compiling costs and when it pays off."""
-    costs = ("compile_cold_s", "compile_warm_s", "graphs", "graph_breaks", "dynamo_s", "aot_autograd_s", "inductor_s")
-    return shown(cells, ["break_even_calls"], *costs)
+break_even = _shown(
+    ["break_even_calls", "break_even_warm_calls"], "compile_cold_s", "compile_warm_s", "eager_ms", "compiled_ms"
+)
+"""When compiling pays off, with an empty and with a filled cache."""
 
+compile_rows = _among(lambda cells: cells["compile_cold_s"].notna())
+"""Returns the rows that have the cost of compiling."""
 
-def break_even(cells: pd.DataFrame) -> pd.DataFrame:
-    """When compiling pays off, with an empty and with a filled cache."""
-    calls = ["break_even_calls", "break_even_warm_calls"]
-    return shown(cells, calls, "compile_cold_s", "compile_warm_s", "eager_ms", "compiled_ms")
-
-
-def compile_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that have the cost of compiling."""
-    return where(cells, cells["compile_cold_s"].notna())
-
-
-def modes(cells: pd.DataFrame) -> pd.DataFrame:
-    """The modes of the same cells, below each other: the latency, and what it costs to get there."""
-    return shown(cells, ["change"], "break_even_calls", "compiled_ms", "compile_cold_s", "compile_warm_s")
+modes = _shown(["change"], "break_even_calls", "compiled_ms", "compile_cold_s", "compile_warm_s")
+"""The modes of the same cells, below each other: the latency, and what it costs to get there."""
 
 
 def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -96,24 +116,17 @@ def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.loc[[label for *_, label in sorted(order, key=lambda each: each[:2])]]
 
 
-def memory(cells: pd.DataFrame) -> pd.DataFrame:
-    """Peak memory of both variants."""
-    return shown(cells, ["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory_gb")
+memory = _shown(["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory_gb")
+"""Peak memory of both variants."""
 
+memory_rows = _among(lambda cells: (cells["eager_peak_memory_gb"] > 0) | (cells["compiled_peak_memory_gb"] > 0))
+"""Returns the rows that have the peak memory of a variant."""
 
-def memory_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that have the peak memory of a variant."""
-    return where(cells, (cells["eager_peak_memory_gb"] > 0) | (cells["compiled_peak_memory_gb"] > 0))
+efficiency = _shown(["compiled_flop_s"], "eager_flop_s", "eager_copy_share", "compiled_copy_share", "flop")
+"""Share of the device's peak that each variant reaches."""
 
-
-def efficiency(cells: pd.DataFrame) -> pd.DataFrame:
-    """Share of the device's peak that each variant reaches."""
-    return shown(cells, ["compiled_flop_s"], "eager_flop_s", "eager_copy_share", "compiled_copy_share", "flop")
-
-
-def efficiency_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows whose operations were counted."""
-    return where(cells, cells["eager_flop_s"].notna())
+efficiency_rows = _among(lambda cells: cells["eager_flop_s"].notna())
+"""Returns the rows whose operations were counted."""
 
 
 def causes(cells: pd.DataFrame) -> pd.DataFrame:
@@ -121,9 +134,8 @@ def causes(cells: pd.DataFrame) -> pd.DataFrame:
     return shown(cells, ["change", "verdict"]).assign(why=cells["causes"])
 
 
-def cause_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the comparisons that have a cause, or whose measurement could have shown one."""
-    return where(cells, is_comparison(cells) & ((cells["causes"] != "") | cells["eager_flop_s"].notna()))
+cause_rows = _among(lambda cells: is_comparison(cells) & ((cells["causes"] != "") | cells["eager_flop_s"].notna()))
+"""Returns the comparisons that have a cause, or whose measurement could have shown one."""
 
 
 def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -137,19 +149,6 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return _pairs(cells, by_malloc.get("default", {}), by_malloc.get("keep", {}))
 
 
-def shown(cells: pd.DataFrame, decisive: Iterable[str], *columns: str) -> pd.DataFrame:
-    """A line per row: its name, the conclusion, the other coordinates that tell the rows apart, and `columns`; the
-    source comes last."""
-    apart = differing({name: cells[name].tolist() for name in (*PRIMARY, *SECONDARY)})
-    name, *others = sorted(apart, key=_IN_ORDER.index) or ["model"]
-    names = dict.fromkeys((name, *decisive, *others, *columns))
-    return cells[sorted(names, key=lambda each: each == "origin" != name)]
-
-
-_IN_ORDER = ("model", "device", "compile_mode", "batch_size", "torch", *SECONDARY, "origin")
-"""Coordinates from the one that names a row to the one that readers need least."""
-
-
 # ── Graphs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -159,9 +158,8 @@ def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
     return _graph_lines(cells, "graph_break_reasons", parts)
 
 
-def break_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with graph breaks."""
-    return where(cells, cells["graph_break_reasons"] != "")
+break_rows = _among(lambda cells: cells["graph_break_reasons"] != "")
+"""Returns the rows with graph breaks."""
 
 
 def skips(cells: pd.DataFrame) -> pd.DataFrame:
@@ -169,9 +167,8 @@ def skips(cells: pd.DataFrame) -> pd.DataFrame:
     return _graph_lines(cells, "cudagraph_skip_reasons", {"reason": str})
 
 
-def skip_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in which CUDA graphs were skipped."""
-    return where(cells, cells["cudagraph_skip_reasons"] != "")
+skip_rows = _among(lambda cells: cells["cudagraph_skip_reasons"] != "")
+"""Returns the rows in which CUDA graphs were skipped."""
 
 
 def _graph_lines(cells: pd.DataFrame, reasons: str, parts: dict[str, Callable[[Any], str]]) -> pd.DataFrame:
@@ -190,9 +187,8 @@ def recompiles(cells: pd.DataFrame) -> pd.DataFrame:
     return _by_mode(Groups(ordered, "model", "device", *counts), *counts)
 
 
-def recompile_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in which Dynamo traced again, or was made to by other batch sizes."""
-    return where(cells, (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
+recompile_rows = _among(lambda cells: (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
+"""Returns the rows in which Dynamo traced again, or was made to by other batch sizes."""
 
 
 def _by_mode(groups: Groups, *columns: str) -> pd.DataFrame:

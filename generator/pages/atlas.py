@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
@@ -26,6 +26,7 @@ from generator.data.selection import Row as PlainRow, by_value, dtype_order, mod
 from generator.drawing.plot import Box
 from generator.figures import tables
 from generator.figures.sources import SourceText, source_of
+from generator.figures.tables import Choose
 from generator.figures.words import Words
 from generator.languages.language import Language
 
@@ -33,9 +34,6 @@ FEW = 60
 """Up to this many models, pages list them one by one. More are listed by family, each on a page of its own: nobody
 reads a page with a thousand models, and the navigation stands on every page. More devices than this are listed on their
 index alone."""
-
-Choose = Callable[[pd.DataFrame], pd.DataFrame]
-"""A function that returns some of the cells, such as those that know the cost of compiling."""
 
 
 class Row:

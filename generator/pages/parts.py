@@ -22,9 +22,10 @@ from generator.drawing.curves import CurvesChart
 from generator.figures import charts
 from generator.figures.charts import Chart
 from generator.figures.markup import Tables, figure
+from generator.figures.tables import Choose
 from generator.figures.words import Words
 from generator.languages.language import SOURCE, Language, load_language
-from generator.pages.atlas import Atlas, Choose
+from generator.pages.atlas import Atlas
 from generator.pages.site_file import CHARTS, SiteFile, relative_address
 
 MOST_LINES = 400
@@ -92,7 +93,7 @@ class Parts:
         selection: Selection,
         headline: str,
         choose: Choose,
-        lines: Callable[[pd.DataFrame], pd.DataFrame],
+        lines: Choose,
         *,
         brief: bool = False,
         most: int | None = MOST_LINES,

@@ -28,10 +28,11 @@ from bench.records.record import Workload
 from generator.data import schema
 from generator.data.digits import RowFigure
 from generator.data.load import Results
-from generator.data.registry import N_n
+from generator.data.registry import N_, N_n
 from generator.data.selection import is_compared, where
 from generator.figures import charts, matrix, tables
 from generator.figures.sources import OURS, SourceText, source_of
+from generator.figures.tables import Choose
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
@@ -41,7 +42,7 @@ from generator.pages.gain_charts import GainCharts
 from generator.pages.gain_tables import gain_tables, history_tables
 from generator.pages.gains import Gains, History
 from generator.pages.glossary_page import glossary_tables
-from generator.pages.parts import Emit, Parts, known_name
+from generator.pages.parts import MOST_LINES, Emit, Parts, known_name
 from generator.pages.site_file import DATA, SiteFile, named_by_content
 
 FEWEST_LINES, MOST_MODELS = 5, 30
@@ -99,6 +100,17 @@ def page_function(function: Callable[..., str]) -> Callable[..., str]:
 
     on_page.is_for_pages = True  # type: ignore[attr-defined]
     return on_page
+
+
+def row_table(choose: Choose, lines: Choose, headline: str, most: int | None = MOST_LINES) -> Callable[..., str]:
+    """Return the function for pages that makes a table of the rows that `choose` returns."""
+
+    @page_function
+    def table(self: Functions, *, brief: bool = False, **selection: Any) -> str:
+        told = self.language.gettext(headline)
+        return self.table_of(selection, told, choose, lines, brief=brief, most=most)
+
+    return table
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -170,79 +182,58 @@ class Functions(Parts):
 
     # Tables of rows
 
-    @page_function
-    def latency_table(self, *, brief: bool = False, **selection: Any) -> str:
-        """Eager and compiled latency of the selected cells."""
-        headline = self.language.gettext("Latency, eager and compiled")
-        return self.table_of(selection, headline, lambda cells: cells, tables.latency, brief=brief)
+    latency_table = row_table(lambda cells: cells, tables.latency, N_("Latency, eager and compiled"))
+    """Eager and compiled latency of the selected cells."""
 
-    @page_function
-    def cause_table(self, *, brief: bool = False, **selection: Any) -> str:
-        """The verdict on each cell, and its causes."""
-        headline = self.language.gettext("Whether compiling helps, and why")
-        return self.table_of(selection, headline, tables.cause_rows, tables.causes, brief=brief)
+    cause_table = row_table(tables.cause_rows, tables.causes, N_("Whether compiling helps, and why"))
+    """The verdict on each cell, and its causes."""
 
-    @page_function
-    def compile_cost_table(self, *, brief: bool = False, **selection: Any) -> str:
-        """What compiling costs, and when it has paid."""
-        headline = self.language.gettext("Time to ready and break-even point")
-        return self.table_of(selection, headline, tables.compile_rows, tables.compile_cost, brief=brief)
+    compile_cost_table = row_table(tables.compile_rows, tables.compile_cost, N_("Time to ready and break-even point"))
+    """What compiling costs, and when it has paid."""
 
-    @page_function
-    def break_even_table(self, **selection: Any) -> str:
-        """Calls until compiling has paid, with an empty and with a filled cache."""
-        headline = self.language.gettext("Break-even point in calls, with 95% intervals")
-        return self.table_of(selection, headline, tables.compile_rows, tables.break_even)
+    break_even_table = row_table(
+        tables.compile_rows, tables.break_even, N_("Break-even point in calls, with 95% intervals")
+    )
+    """Calls until compiling has paid, with an empty and with a filled cache."""
 
-    @page_function
-    def mode_table(self, **selection: Any) -> str:
-        """The modes of the same cells compared."""
-        headline = self.language.gettext("Modes compared: latency, time to ready, and break-even point")
-        return self.table_of(selection, headline, tables.mode_rows, tables.modes)
+    mode_table = row_table(
+        tables.mode_rows, tables.modes, N_("Modes compared: latency, time to ready, and break-even point")
+    )
+    """The modes of the same cells compared."""
 
-    @page_function
-    def memory_table(self, **selection: Any) -> str:
-        """Peak memory of both variants."""
-        headline = self.language.gettext("Peak memory, eager and compiled")
-        return self.table_of(selection, headline, tables.memory_rows, tables.memory)
+    memory_table = row_table(tables.memory_rows, tables.memory, N_("Peak memory, eager and compiled"))
+    """Peak memory of both variants."""
 
-    @page_function
-    def efficiency_table(self, **selection: Any) -> str:
-        """Operations, and the rate at which both variants do them."""
-        headline = self.language.gettext("Arithmetic done, compared with what the device can do")
-        return self.table_of(selection, headline, tables.efficiency_rows, tables.efficiency)
+    efficiency_table = row_table(
+        tables.efficiency_rows, tables.efficiency, N_("Arithmetic done, compared with what the device can do")
+    )
+    """Operations, and the rate at which both variants do them."""
 
-    @page_function
-    def breaks_table(self, **selection: Any) -> str:
-        """Where and why Dynamo ended a graph."""
-        headline = self.language.gettext("Graph breaks, with the reasons that PyTorch gives")
-        return self.table_of(selection, headline, tables.break_rows, tables.graph_breaks)
+    breaks_table = row_table(
+        tables.break_rows, tables.graph_breaks, N_("Graph breaks, with the reasons that PyTorch gives")
+    )
+    """Where and why Dynamo ended a graph."""
 
-    @page_function
-    def skips_table(self, **selection: Any) -> str:
-        """Why CUDA graphs were skipped."""
-        headline = self.language.gettext("Skipped CUDA graphs, with the reasons that PyTorch gives")
-        return self.table_of(selection, headline, tables.skip_rows, tables.skips)
+    skips_table = row_table(
+        tables.skip_rows, tables.skips, N_("Skipped CUDA graphs, with the reasons that PyTorch gives")
+    )
+    """Why CUDA graphs were skipped."""
 
-    @page_function
-    def recompiles_table(self, **selection: Any) -> str:
-        """How often Dynamo traced again."""
-        headline = self.language.gettext("How often each model is recompiled")
-        return self.table_of(selection, headline, tables.recompile_rows, tables.recompiles)
+    recompiles_table = row_table(tables.recompile_rows, tables.recompiles, N_("How often each model is recompiled"))
+    """How often Dynamo traced again."""
 
-    @page_function
-    def versions_table(self, **selection: Any) -> str:
-        """The same cells across versions of PyTorch."""
-        headline = self.language.gettext("Compiled and eager latency by PyTorch version")
-        return self.table_of(selection, headline, tables.version_rows, tables.versions)
+    versions_table = row_table(
+        tables.version_rows, tables.versions, N_("Compiled and eager latency by PyTorch version")
+    )
+    """The same cells across versions of PyTorch."""
 
-    @page_function
-    def throughput_table(self, **selection: Any) -> str:
-        """Images per second of both variants, a column for each device: all rows, since links lead to each model."""
-        headline = self.language.gettext(
-            "Change in time per image, with images per second (eager → compiled) and the batch size below it"
-        )
-        return self.table_of(selection, headline, tables.throughput_rows, tables.throughput, most=None)
+    throughput_table = row_table(
+        tables.throughput_rows,
+        tables.throughput,
+        N_("Change in time per image, with images per second (eager → compiled) and the batch size below it"),
+        most=None,
+    )
+    """Images per second of both variants, a column for each device: all rows, since links lead to each model."""
 
     @page_function
     def slower_table(self, **selection: Any) -> str:

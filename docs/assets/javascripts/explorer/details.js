@@ -108,7 +108,7 @@ export const makeDetails = (texts, load, folder) => {
         ? section(
             "environment",
             entries([
-              ...["torch", "transformers", "python", "platform", "accelerator", "driver"].map(name => [name, shown(row, name)]),
+              ...["torch", "transformers", "python", "platform", "accelerator", "driver", "grad_mode"].map(name => [name, shown(row, name)]),
               ...told(row, calls, "cores", "threads"),
               ...told(row, three, "memory_gb"),
               ["commit", row.commit && element("code", {}, row.commit)],
