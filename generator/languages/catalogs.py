@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -227,14 +226,6 @@ def _comments(lines: list[str], above: int, tags: Iterable[str]) -> list[str]:
     comments = [line.strip().lstrip("# ") for line in lines[first:above]]
     begin = next((i for i, comment in enumerate(comments) if comment.startswith(tuple(tags))), len(comments))
     return comments[begin:]
-
-
-def extract_glossary(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Extracted:
-    """Babel extraction method for the glossary: the notes on its terms, which the glossary page shows."""
-    del options
-    for line, text in enumerate(file.read().decode("utf-8").split("\n"), start=1):
-        if text.startswith("note = "):
-            yield line, None, tomllib.loads(text)["note"], ["note on a term of the glossary"]
 
 
 def extract_settings(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Extracted:

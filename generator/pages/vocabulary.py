@@ -41,7 +41,6 @@ from generator.pages.atlas import Atlas
 from generator.pages.gain_charts import GainCharts
 from generator.pages.gain_tables import gain_tables, history_tables
 from generator.pages.gains import Gains, History
-from generator.pages.glossary_page import glossary_tables
 from generator.pages.parts import MOST_LINES, Emit, Parts, known_name
 from generator.pages.site_file import DATA, SiteFile, named_by_content
 
@@ -79,7 +78,6 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
         "examples": results.examples,
         **{name: getattr(functions, name) for name, each in vars(Functions).items() if hasattr(each, "is_for_pages")},
         **filters(language),
-        **glossary_tables(language),
     }
 
 

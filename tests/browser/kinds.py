@@ -23,7 +23,6 @@ KINDS = (
     "models/vit/",
     "methodology/",
     "data/",
-    "glossary/",
 )
 """An address for each, below the root of a language."""
 

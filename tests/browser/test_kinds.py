@@ -73,7 +73,7 @@ def addresses(code: str, site: BuiltSite) -> list[str]:
     """
     every = list(site.pages(PREFIXES[code]))
     if code == "ja" and not THOROUGH:
-        return [*UNLIKE, "compile/", "dynamo/", "glossary/"]
+        return [*UNLIKE, "compile/", "dynamo/"]
 
     def is_one_of_a_kind(address: str) -> bool:
         folder, _, name = address.partition("/")

@@ -85,8 +85,8 @@ def test_a_code_that_is_none_or_is_there_is_refused(guide: Path, code: str) -> N
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of a copy of the project, in two languages, with two more, of two pages."""
-    project = small_project(tmp_path_factory.mktemp("grown"), "glossary.md")
+    """The site of a copy of the project, in two languages, with two more, of one page."""
+    project = small_project(tmp_path_factory.mktemp("grown"))
     (project / "locales" / "languages.toml").write_text('languages = ["en", "ar"]\n', encoding="utf-8")
     settings = project / "mkdocs.yml"
     text = settings.read_text(encoding="utf-8")
