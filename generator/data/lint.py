@@ -86,6 +86,8 @@ _READ = (
     *("verdict", "change", "eager_ms", "compiled_ms", "speedup", "speedup_low", "speedup_high", "paired_speedup"),
     *("flop", "matmul_flop_s", "eager_host_bound", "flags"),
 )
+"""Columns that the rules read, besides settings."""
+
 _SETTING = ["dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin"]
 
 
@@ -108,6 +110,7 @@ class Anomaly:
 def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     """Return everything that does not fit together in `cells`, by kind and then by row."""
     cells = cells[[*_READ, *_SETTING]]  # a copy of some rows with all columns takes long
+    cells = cells.assign(alike=numbered(cells, ("model", "torch", "compile_mode", *_SETTING)))
     found = [*_repeated(cells), *_version_jump(cells), *_flags(cells)]
     for _, rows in grouped(cells, "origin"):  # the benchmarks of another origin may differ
         for rule in (*_ALONE, _device_order, _batch_order, _without_reason, _gaps):
@@ -214,12 +217,10 @@ def _batch_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
             yield Anomaly("batch_order", (larger["row"], int(other["row"])), figures)
 
 
-def _latencies(cells: pd.DataFrame, *key: str) -> Iterator[tuple[str, pd.DataFrame]]:
+def _latencies(cells: pd.DataFrame, key: str) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the rows with a latency of each variant: a number for what agrees in `key`, in the model and its settings,
     device, batch size, latency and label."""
-    alike = numbered(cells, ("model", "torch", "compile_mode", *_SETTING))
-    rows = cells[["device", "batch_size", *_VARIANTS]].assign(row=cells.index, alike=alike)
-    rows = rows.assign(key=numbered(rows, ("alike", *key)))
+    rows = cells[["device", "batch_size", *_VARIANTS]].assign(row=cells.index, key=numbered(cells, ("alike", key)))
     for variant in _VARIANTS:
         known = rows[rows[variant].notna()]
         yield variant.removesuffix("_ms"), known.rename(columns={variant: "ms"})

@@ -127,7 +127,7 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
     table = (pd.concat(tables, ignore_index=True) if tables else frame({})).assign(**shared)
     order = _order(table)
     return Results(
-        table[[*COLUMNS]].take(order).reset_index(drop=True),
+        table.take(order).reset_index(drop=True),
         [rounds_ms[at] for at in order],
         records=sum(file.records for file in files.values()),
         examples=newest_capture(results),

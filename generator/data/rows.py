@@ -24,9 +24,6 @@ from bench.statistics.cells import Cells
 from generator.data.names import device_label, short_name
 from generator.data.registry import COLUMNS
 
-SHARED = ("family", "model", "model_label", "device", "newest")
-"""Columns that depend on rows of other files."""
-
 
 class Key(NamedTuple):
     """The place of a row among the rows of other files."""
@@ -45,7 +42,7 @@ class FileRows(NamedTuple):
 
     records: int  # how many there are in the file
     keys: Sequence[Key]
-    table: pd.DataFrame  # `COLUMNS`, apart from those of `SHARED`
+    table: pd.DataFrame  # `COLUMNS`; `load` fills in the slugs, labels and ages, which depend on other files
     rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # medians in the order of time, by variant
 
 
@@ -77,7 +74,7 @@ def _read(path: Path) -> FileRows:
     table = frame({**facts, **_figures(cells), **_reasons(measured)})
     moments = zip(groups, records, facts["measured_at"], strict=True)
     keys = [_key(case, record, measured_at) for (_, case, *_), record, measured_at in moments]
-    return FileRows(count, keys, table.drop(columns=[*SHARED]), cells.rounds_ms())
+    return FileRows(count, keys, table, cells.rounds_ms())
 
 
 def frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:

@@ -38,7 +38,7 @@ SENTENCES: Mapping[Cause, str | tuple[str, str]] = {
 """A sentence for each cause; one that counts has two forms. Its figure is a share, a count or a ratio."""
 
 WAITING = N_("In eager mode, the device spends %(share)s of a call waiting for the host.")
-"""That the host is the limit, where compiling is faster."""
+"""The sentence for the host as the limit where compiling is faster."""
 
 
 def why(causes: str, verdict: str, words: Words) -> str:

@@ -107,10 +107,11 @@ def finding(anomaly: Anomaly, rows: Rows, words: Words) -> str:
     language, forms = words.language, FINDINGS[anomaly.kind]
     count = anomaly.figures.get("count", len(anomaly.rows))
     message = language.gettext(forms) if isinstance(forms, str) else language.ngettext(*forms, count)
-    values = {name: _text(name, anomaly, rows, words) for name in anomaly.figures}
+    values = {"count": language.number(count)}
+    values |= {name: _text(name, anomaly, rows, words) for name in anomaly.figures}
     if anomaly.kind not in {"flag", "complaint"}:
         values |= _place(rows[anomaly.rows[0]], rows[anomaly.rows[-1]], words)
-    sentences = [words.say(message, **values, **({} if "count" in values else {"count": language.number(count)}))]
+    sentences = [words.say(message, **values)]
     if not math.isnan(anomaly.figures.get("expected_ms", math.nan)):
         again = language.gettext("With another PyTorch version, the eager latency of the same case is %(expected_ms)s.")
         sentences.append(words.say(again, **values))
@@ -151,7 +152,7 @@ def _text(  # noqa: PLR0911  # one return a kind of figure
             return language.percent(value, 2 if anomaly.kind == "impossible" else 0)
         case "count":
             return language.number(value)
-        case _ if name.endswith("_ms") or name == "ms":
+        case _ if name.endswith("ms"):
             row = rows[anomaly.rows[-1 if name == "other_ms" else 0]]
             own = name if name in row else f"{anomaly.figures.get('variant', 'eager')}_ms"
             return language.milliseconds(value, digits(row, own))

@@ -139,8 +139,8 @@ cause_rows = _among(lambda cells: is_comparison(cells) & ((cells["causes"] != ""
 
 
 def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the comparisons on a CPU that were measured with glibc's default, and those of the same cells with freed
-    memory kept, the newest of each. `cells` are those of all runs."""
+    """Return pairs of comparisons on a CPU, side by side: with glibc's default, and with freed memory kept. They are
+    the newest of each cell; `cells` are those of all runs."""
     alike = (*COORDINATES, "processor")
     keys = cells[[*alike, "device_type", "malloc", "measured_at", "change", "status"]]
     keys = comparisons(where(keys, (keys["device_type"] == "cpu") & (keys["origin"] == "measured")))

@@ -40,7 +40,7 @@ class Row:
     """One row of the results: a cell in its newest run.
 
     Its attributes are the columns of `generator.data.registry.COLUMNS`, None where unknown; `model` and `device` are
-    those of the atlas, and `date` is when it was measured.
+    those of the atlas.
     """
 
     def __init__(self, atlas: Atlas, values: PlainRow) -> None:
@@ -216,7 +216,7 @@ class Section(_Cells):
 
     @cached_property
     def title(self) -> str:
-        """What its cells have in common: plain text."""
+        """The facts that its cells share: plain text."""
         words, row = self.atlas.words, self.atlas.results.by_label[self.labels[0]]
         facts = [words.fact("torch", row), words.fact("compile_mode", row)]
         if self.dtype != "float32" or self.workload == "throughput" or self.apart:
@@ -285,18 +285,12 @@ class Device(_Cells):
     @cached_property
     def malloc(self) -> tuple[Malloc, ...]:
         """Its cells that were measured with glibc's default and with freed memory kept."""
-        pairs = zip(*(self.rows_of(cells.index) for cells in self.malloc_pairs), strict=True)
+        pairs = (map(self.atlas.row_of, pair) for pair in _malloc_pairs(self.atlas.results))
         return tuple(
             Malloc(default, keep, keep.eager_ms / default.eager_ms - 1, keep.compiled_ms / default.compiled_ms - 1)
             for default, keep in pairs
+            if keep.device is self
         )
-
-    @cached_property
-    def malloc_pairs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """See `tables.malloc_pairs`: from all runs, because the newest one of a cell was measured one way only."""
-        default, keep = _malloc_pairs(self.atlas.results)
-        is_own = (keep["device"] == self.slug).to_numpy()
-        return default[is_own], keep[is_own]
 
     @property
     def is_listed(self) -> bool:
@@ -334,8 +328,10 @@ class Device(_Cells):
 
 
 @lru_cache(maxsize=2)
-def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
-    return tables.malloc_pairs(results.table)
+def _malloc_pairs(results: Results) -> Sequence[tuple[int, int]]:
+    """Return the labels of `tables.malloc_pairs`: of all runs, since the newest of a cell was measured one way only."""
+    default, keep = tables.malloc_pairs(results.table)
+    return list(zip(default.index, keep.index, strict=True))
 
 
 def _section_slugs(sections: Sequence[tuple[str, ...]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables of the gains as data, as `generator.figures.tables` has those of cells: lines under the names of columns."""
+"""Tables of the gains as data: lines under the names of columns, like those of `generator.figures.tables`."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def gain_tables(gains: Gains, rows: Rows) -> Mapping[str, GainTable]:
     }
 
 
+@lru_cache(maxsize=2)
 def history_tables(history: History) -> Mapping[str, GainTable]:
     """Return the tables of a GPU with two versions of PyTorch, by name."""
     eager, compiled = history.eager, history.compiled

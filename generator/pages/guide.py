@@ -131,8 +131,7 @@ class Guide:
         faults: dict[str, AtlasError] = {}
         languages = tuple(self._language(code, faults) for code in self._codes)
         templates = mark(self.root / "generator" / "templates")
-        glossary = mark(self._locales / "glossary.toml")
-        self._sources = results, templates, self.address, glossary, mark(self._docs, "*.md"), mark(self._locales)
+        self._sources = results, templates, self.address, mark(self._docs, "*.md"), mark(self._locales)
         self.languages, self.faults = languages, faults
 
     @property
@@ -166,8 +165,8 @@ class Guide:
 
     def _new_edition(self, language: Language) -> Edition:
         """Return an edition that keeps those pages of the last one that did not change."""
-        results, templates, address, glossary, *_ = self._sources
-        made_from = results, language, templates, address, glossary
+        results, templates, address, *_ = self._sources
+        made_from = results, language, templates, address
         name = f"expressions {language.code}"
         expressions = self._keep(name, made_from, lambda: expressions_of(results, language, address))
         pages = tuple(render_pages(language, expressions, self._docs))

@@ -48,7 +48,7 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
 
 
 def expressions_of(results: Results, language: Language, address: str = "") -> Expressions:
-    """Return the expressions of the pages of one language. `address` is that of the site, "" if it does not know it."""
+    """Return the expressions for the pages of one language. `address` is the site's, "" if unknown."""
     from generator.pages.vocabulary import vocabulary
 
     emitted: list[SiteFile] = []

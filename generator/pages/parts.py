@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import Any, get_args
@@ -149,10 +149,10 @@ class Parts:
 
     # ── Charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def chart(self, kind: str, draw: Draw, selection: Selection, rows: Rows | None = None) -> str:
-        """Return a chart of the selected rows, or of `rows` among them."""
-        cells = self.select(selection)
-        if cells.empty or rows == []:
+    def chart(self, kind: str, draw: Draw, selection: Selection, choose: Choose = lambda cells: cells) -> str:
+        """Return a chart of those of the selected rows that `choose` returns."""
+        cells = choose(self.select(selection))
+        if cells.empty:
             return self.nothing()
         if len(cells) > MOST_BARS and draw is not charts.overview:
             # A bar for each would be a wall. The distribution shows them once, in place of the changes.
@@ -200,13 +200,11 @@ class Parts:
 
     def address(self, kind: str, slug: str) -> str:
         """Return the address of a device, model or family on the site, relative to the page: for HTML and scripts."""
-        target, mark, anchor = self._place(kind, slug).partition("#")
-        return f"{self.relative(target)}{mark}{anchor}"
+        return self.relative(self._place(kind, slug))
 
     def from_root(self, kind: str, slug: str) -> str:
         """Return the address from the first page of the language."""
-        target, mark, anchor = self._place(kind, slug).partition("#")
-        return f"{relative_address('index.md', target)}{mark}{anchor}"
+        return relative_address("index.md", self._place(kind, slug))
 
     def source(self, kind: str, slug: str) -> str | None:
         """Return its Markdown file, relative to the page; None on the page that has it."""
@@ -216,7 +214,7 @@ class Parts:
     def place(self, row: Row) -> str:
         """Return the address at which the page of a device has a row."""
         device = self.atlas.device[row["device"]]
-        return f"{self.relative(f'devices/{device.slug}.md')}#{device.anchor(row)}"
+        return self.relative(f"devices/{device.slug}.md#{device.anchor(row)}")
 
     def _place(self, kind: str, slug: str) -> str:
         """Return the page of a device, model or family, from the root of the language: ``models/vit.md``."""
@@ -231,10 +229,10 @@ def _chosen(selection: Selection) -> list[tuple[str, str]]:
     return [(coordinate, str(getattr(value, "slug", value))) for coordinate, value in known]
 
 
-def known_name(kind: str, name: str, known: Iterable[Any]) -> str:
+def known_name(kind: str, name: str, known: Collection[str]) -> str:
     """Return `name` if it is known. Raises `AtlasError` with the nearest names."""
-    names = sorted(str(each) for each in known)
-    if name in names:
+    if name in known:
         return name
+    names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names[:8]
     raise AtlasError(f"there is no {kind} {name!r}", remedy=f"did you mean {', '.join(near)}?" if near else "")

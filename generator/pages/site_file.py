@@ -40,10 +40,12 @@ def named_by_content(uri: str, content: str) -> str:
 
 
 def relative_address(page: str, target: str) -> str:
-    """Return the address of a file relative to a page, both by their URI. A page ``a/b.md`` is served as ``a/b/``."""
+    """Return the address of a file relative to a page, both by their URI. A page ``a/b.md`` is served as ``a/b/``,
+    and a section stays: ``a/b.md#c``."""
     folder, _, file = page.rpartition("/")
     depth = (folder.count("/") + 1 if folder else 0) + (file != "index.md")
-    return "../" * depth + (page_path(target) if target.endswith(".md") else target) or "./"
+    path, mark, section = target.partition("#")
+    return ("../" * depth + (page_path(path) if path.endswith(".md") else path) or "./") + mark + section
 
 
 def page_path(uri: str) -> str:

@@ -30,6 +30,7 @@ from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.registry import N_, N_n
 from generator.data.selection import is_compared, where
+from generator.drawing.curves import CurvesChart
 from generator.figures import charts, matrix, tables
 from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.tables import Choose
@@ -352,8 +353,7 @@ class Functions(Parts):
     @page_function
     def versions_chart(self, **selection: Any) -> str:
         """Compiled latency by version of PyTorch."""
-        rows = self.rows_of(tables.version_rows(self.select(selection)).index)
-        return self.chart("versions", lambda _, language: charts.versions(rows, language), selection, rows)
+        return self.chart("versions", charts.versions, selection, tables.version_rows)
 
     # What decides the gain
 
@@ -478,10 +478,12 @@ class Functions(Parts):
     def loss_chart(self) -> str:
         """The losses of training."""
         captured, losses = self._examples, f"{DATA}/losses.csv"
-        chart = examples.loss_chart(captured, self.words)
-        self.emit(SiteFile(losses, chart.as_csv))
+
+        def draw(language: Language) -> CurvesChart:
+            return examples.loss_chart(captured, Words(language, html=True))
+
+        self.emit(SiteFile(losses, draw(self.language).as_csv))
         label = self.words.say(self.language.gettext("Chart data as %(format)s"), format=self.words.value("CSV"))
-        draw = lambda language: examples.loss_chart(captured, Words(language, html=True))  # noqa: E731
         return self.figure("loss", draw, (self.relative(losses), label))
 
     @property
