@@ -10,11 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from generator.data.load import load
 from generator.data.names import short_name
-from generator.figures.charts import Chart
 from generator.languages.glossary import load_glossary
 from generator.languages.language import LOCALES, Language, load_language
 from generator.pages.expressions import Expressions
@@ -84,11 +81,8 @@ def text(file: SiteFile) -> str:
 
 @cache
 def real_pages(code: str, locales: Path = LOCALES) -> Mapping[str, str]:
-    """The pages of the project in one language, from its records; the charts are described and not drawn."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Chart, "light", b'<svg height="1"/>')
-        patch.setattr(Chart, "dark", b'<svg height="1"/>')
-        files = list(render(load_language(code, locales), load()))
+    """The pages of the project in one language, from its records."""
+    files = list(render(load_language(code, locales), load()))
     return {file.uri: text(file) for file in files if file.uri.endswith(".md")}
 
 

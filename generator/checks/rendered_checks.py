@@ -182,7 +182,8 @@ class _Reader:
             self.rows[-1] += 1
             self.values.append(attributes.get("data-sort", ""))
         elif name == "img":
-            structure.figures.append(self._address(attributes.get("src", "")))
+            shown = self._address(attributes.get("src", ""))
+            structure.figures.append(shown.replace(".rtl.", "."))  # a mirror image is the same figure
         elif name == "li":
             structure.items += 1
         elif name == "a" and "href" in attributes and not self._may_differ(attributes):

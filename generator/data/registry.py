@@ -274,13 +274,20 @@ COLUMNS = {
 
 # ── Tables of pages ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-VERSION, CHANGE, RATE, IMAGES, ON = "torch", "change on", "rate of", "images/s with", "on"
+VERSION, SIZE, CHANGE, RATE, IMAGES, ON = "torch", "at size", "change on", "rate of", "images/s with", "on"
 """Begin the names of columns of which there is one for each version, device or data type, which follows a space: the
-latencies with a version of PyTorch; the median change on a GPU; the median change in images per second of a variant or
-in a data type; images per second with a version; the throughput on a device, whose name and other facts follow, a line
-each. Those of VERSION and ON hold labels of rows."""
+latencies with a version of PyTorch; the speedups at a batch size; the median change on a GPU; the median change in
+images per second of a variant or in a data type; images per second with a version; the throughput on a device, whose
+name and other facts follow, a line each. Those of VERSION, SIZE and ON hold labels of rows."""
 
-_SERIES: Mapping[str, Format] = {VERSION: "figure", CHANGE: "change", RATE: "rate_change", IMAGES: "rate", ON: "figure"}
+_SERIES: Mapping[str, Format] = {
+    VERSION: "figure",
+    SIZE: "ratio",
+    CHANGE: "change",
+    RATE: "rate_change",
+    IMAGES: "rate",
+    ON: "figure",
+}
 
 LINES = _registry(
     _real("interval", "lower end of the interval of the speedup", N_("Interval (95%)"), "figure"),

@@ -1,5 +1,5 @@
-"""Figures: tables, charts and link previews, with their fonts.
+"""Figures: tables, charts and share cards.
 
 Takes rows of results and a `Language`. Returns Markdown, SVG and PNG, always the same bytes for the same rows. `charts`
-has a function for each chart, `markup` renders tables, and `cards` draws link previews.
+has a function for each chart, `drawing` draws it without words, `markup` renders tables, and `card` draws share cards.
 """

@@ -19,7 +19,7 @@ from bench.statistics.digits import decimals
 from bench.statistics.verdicts import Verdict, judge_change, time_change
 from generator.data.digits import digits
 from generator.data.load import Results
-from generator.data.registry import ON, VERSION, Column, Format, series
+from generator.data.registry import ON, SIZE, VERSION, Column, Format, series
 from generator.data.selection import Row
 from generator.figures import causes, findings
 from generator.figures.sources import source_of
@@ -58,6 +58,13 @@ class TableCell(NamedTuple):
 def number_cell(html: str, sort: float | None = None, tone: str = "") -> TableCell:
     """Return a cell of a column of figures; one without a value sorts first."""
     return TableCell(html, "" if sort is None else repr(round(sort, 6)), f"number{tone}")
+
+
+def bar(factor: float) -> str:
+    """Return the class of the bar of a gain or loss, after a space: a step of a twentieth for each 0.1×, so that a full
+    bar is a factor of three, either way. "" where there is none to see."""
+    steps = min(20, round(10 * (max(factor, 1 / factor) - 1))) if factor > 0 else 0
+    return f" bar-{steps}" if steps else ""
 
 
 @dataclass(frozen=True)
@@ -118,12 +125,12 @@ class Cells:
     def _change(self, name: str, value: float, row: Row) -> TableCell:
         """Show a change, in the colour of its verdict; one without an interval is judged by its size."""
         if name in STATUS_SHOWN:
-            return number_cell(self.change(row), value, TONES.get(row["verdict"], ""))
-        return number_cell(self.percent(value), value, TONES.get(judge_change(value), ""))
+            return number_cell(self.change(row), value, TONES.get(row["verdict"], "") + bar(1 + value))
+        return number_cell(self.percent(value), value, TONES.get(judge_change(value), "") + bar(1 + value))
 
     def _rate_change(self, _name: str, value: float, _row: Row) -> TableCell:
         """Show a change of a throughput without an interval: more is better."""
-        return number_cell(self.percent(value), value, TONES.get(judge_change(time_change(value)), ""))
+        return number_cell(self.percent(value), value, TONES.get(judge_change(time_change(value)), "") + bar(1 + value))
 
     def _share(self, _name: str, value: float, _row: Row) -> TableCell:
         return number_cell(self.words.value(self.words.language.percent(value, 0)), value)
@@ -212,13 +219,24 @@ class Cells:
         cell = self._change(name, changes["compiled"], row)
         return cell._replace(html=self._above_eager(cell.html, self.percent(changes["eager"])))
 
+    def _at_size(self, _name: str, label: int, _row: Row) -> TableCell:
+        """Show the speedup at one batch size."""
+        row = self.results.by_label[label]
+        if row["speedup"] is None:
+            return TableCell(self.status(row["status"]) or UNKNOWN, "", "number status")
+        text = self.words.value(self.words.language.ratio(row["speedup"], digits(row, "speedup")))
+        return number_cell(
+            self._doubted(text, row), row["speedup"], TONES.get(row["verdict"], "") + bar(row["speedup"])
+        )
+
     def _throughput(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the change on one device, with the images per second of both variants and the batch size below it."""
         row = self.results.by_label[label]
         change = self._doubted(UNKNOWN if row["change"] is None else self.change(row), row)
         rates = map(self.words.rate, (row["eager_images_s"], row["compiled_images_s"]))
         below = self.words.lines([self.words.value(" → ".join(rates)), self.words.fact("batch_size", row)])
-        return number_cell(above(change, below), row["change"], TONES.get(row["verdict"], ""))
+        tone = "" if row["change"] is None else TONES.get(row["verdict"], "") + bar(row["speedup"])
+        return number_cell(above(change, below), row["change"], tone)
 
     def _date(self, _name: str, label: int, _row: Row) -> TableCell:
         row, language = self.results.by_label[label], self.words.language
@@ -281,6 +299,7 @@ class Cells:
         "compiled_flop_s": _flop_s,
         f"{VERSION} ": _version,
         "version_change": _version_change,
+        f"{SIZE} ": _at_size,
         f"{ON} ": _throughput,
         "date": _date,
         "device_names": _devices,

@@ -23,9 +23,8 @@ from bench.records.record import Status
 from generator.compiled import CompiledTemplates
 from generator.data.lint import gathered
 from generator.data.load import Results
-from generator.data.registry import ON, VERSION, Column, column, series
+from generator.data.registry import ON, SIZE, VERSION, Column, column, series
 from generator.data.selection import Row, Rows, plain, records
-from generator.drawing.curves import CurvesChart
 from generator.figures import findings
 from generator.figures.cells import STATUS_SHOWN, Cells, Link, TableCell, marked
 from generator.figures.charts import Chart
@@ -97,8 +96,8 @@ def _cell(cell: TableCell, own: str = "") -> str:
     return f"{in_markdown(cell.html)} {{ {attributes}}}" if attributes else in_markdown(cell.html)
 
 
-def figure(chart: Chart | CurvesChart, pictures: tuple[str, str], data: tuple[str, str]) -> str:
-    """Return a chart in its two colourings, for light and for dark pages, at the addresses `pictures`.
+def figure(chart: Chart, pictures: tuple[str, str], data: tuple[str, str]) -> str:
+    """Return a chart: its words, and its drawing in two colourings, for light and for dark pages, at `pictures`.
 
     `data` is an address and a label.
     """
@@ -176,7 +175,7 @@ class Tables:
     def rows(self, lines: pd.DataFrame, rows: Rows, headline: str, *, brief: bool = False) -> str:
         """Return a table about `rows`. Where it has latencies, statuses and doubts are explained below it."""
         kinds = {series(name)[0] for name in lines.columns}
-        has_latencies = VERSION in kinds or any(name.endswith("_ms") for name in lines.columns)
+        has_latencies = kinds & {VERSION, SIZE} or any(name.endswith("_ms") for name in lines.columns)
         statuses = status_notes(rows, self.words) if has_latencies else []
         notes = [*statuses, *self._doubted(rows)] if has_latencies or ON in kinds else []
         return self.table(lines, self.caption(rows, headline, brief=brief), notes)

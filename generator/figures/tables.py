@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from generator.data.lint import Anomaly
-from generator.data.registry import COORDINATES, ON, VERSION, column
+from generator.data.registry import COORDINATES, ON, SIZE, VERSION, column
 from generator.data.selection import (
     Groups,
     by_value,
@@ -239,6 +239,27 @@ def version_changes(known: pd.DataFrame, variant: str) -> pd.Series:
     """Return the change of a variant's latency from the oldest to the newest version of each cell of `version_rows`."""
     latencies = known[f"{variant}_ms"].groupby(numbered(known, ACROSS_VERSIONS))
     return latencies.last() / latencies.first() - 1
+
+
+# ── Batch sizes ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def batches(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per model, with a column of labels of rows for each batch size."""
+    number = numbered(cells, [name for name in COORDINATES if name != "batch_size"])
+    lines = shown(cells[~number.duplicated()].assign(batch_size=0), [])
+    return lines.assign(**_side_by_side(SIZE, cells["batch_size"].astype(str), number, int))
+
+
+def batch_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows about latency, those with the largest gain at their smallest batch size first."""
+    rows = where(cells, cells["workload"] == "latency").sort_values("batch_size", kind="stable")
+    first = (
+        rows["change"]
+        .groupby(numbered(rows, [name for name in COORDINATES if name != "batch_size"]))
+        .transform("first")
+    )
+    return rows.loc[first.sort_values(kind="stable").index]
 
 
 # ── Throughput ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -259,13 +259,15 @@ class Words:
         is_ours = row["device_type"] == "cpu" and row["origin"] == "measured"
         return self.language.gettext("this project's test machine") if is_ours else ""
 
-    def heading(self, name: str) -> str:
+    def heading(self, name: str) -> str:  # noqa: PLR0911  # one return a kind of series
         """Return the heading of a column."""
         gettext = self.language.gettext
         kind, subject = series(name)
         match kind:
             case "torch":
                 return self.say(gettext("%(version)s (ms)"), version=f"PyTorch {subject}")
+            case "at size":
+                return self.fact("batch_size", {"batch_size": int(subject)})
             case "images/s with":
                 return self.say(gettext("%(version)s (images/s)"), version=f"PyTorch {subject}")
             case "rate of" if subject in NAMES["variant"]:

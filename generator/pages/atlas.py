@@ -23,8 +23,8 @@ from generator.data.families import slugify
 from generator.data.load import Results
 from generator.data.names import location
 from generator.data.selection import Row as PlainRow, by_value, dtype_order, mode_order, version_order, where
-from generator.drawing.plot import Box
 from generator.figures import tables
+from generator.figures.drawing import Box
 from generator.figures.sources import SourceText, source_of
 from generator.figures.tables import Choose
 from generator.figures.words import Words

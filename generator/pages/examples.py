@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 
+import pandas as pd
 from markupsafe import Markup
 
 from bench.records.documents import Capture
 from generator.data.names import short_name
-from generator.drawing.curves import Curve, Curves, CurvesChart
 from generator.figures.cells import TableCell
-from generator.figures.charts import linear_ticks, log_ticks
+from generator.figures.charts import Chart
+from generator.figures.drawing import Curve, Curves
 from generator.figures.markup import Line, Table
 from generator.figures.words import Words
 
@@ -100,27 +101,17 @@ def _caption(headline: str, examples: Capture, words: Words) -> str:
     return words.facts([words.say(headline), *map(words.value, machine), date])
 
 
-def loss_chart(examples: Capture, html_words: Words) -> CurvesChart:
+def loss_chart(examples: Capture, html_words: Words) -> Chart:
     """Return the chart of both variants' losses by epoch. Where they agree, the narrow compiled line lies on the wide
     eager one."""
     language = html_words.language
     gettext, words = language.gettext, Words(language, html=False)
     eager, compiled = examples.k_fold["eager"], examples.k_fold["compiled"]
     curves = (
-        Curve(gettext("eager, training set"), tuple(eager["train_losses"]), "eager", 6),
-        Curve(gettext("eager, held-out set"), tuple(eager["held_out_losses"]), "eager", 6, dashed=True),
-        Curve(gettext("compiled, training set"), tuple(compiled["train_losses"]), "compiled", 2),
-        Curve(gettext("compiled, held-out set"), tuple(compiled["held_out_losses"]), "compiled", 2, dashed=True),
-    )
-    values = [value for curve in curves for value in curve.values]
-    drawn = Curves(
-        language.code,
-        language.direction == "rtl",
-        curves,
-        axis=gettext("mean squared error, logarithmic scale (lower is better)"),
-        ticks=tuple((tick, language.number(tick)) for tick in log_ticks(min(values) / 2, max(values))),
-        step_axis=gettext("epoch"),
-        step_ticks=tuple((round(tick), language.number(tick)) for tick in linear_ticks(1, examples.k_fold["epochs"])),
+        Curve(tuple(eager["train_losses"]), "eager", 6),
+        Curve(tuple(eager["held_out_losses"]), "eager", 6, dashed=True),
+        Curve(tuple(compiled["train_losses"]), "compiled", 2),
+        Curve(tuple(compiled["held_out_losses"]), "compiled", 2, dashed=True),
     )
     finding = gettext(
         "From the first to the last epoch, the error on the held-out set goes from %(first)s to %(last)s in eager "
@@ -134,5 +125,27 @@ def loss_chart(examples: Capture, html_words: Words) -> CurvesChart:
     }
     headline = gettext("Loss during training, eager and compiled")
     changes = words.say(finding, **{name: language.number(value, 3) for name, value in ends.items()})
-    alt = words.sentences([words.say(gettext("%(headline)s."), headline=headline), changes])
-    return CurvesChart(drawn, alt, _caption(headline, examples, html_words))
+    return Chart(
+        Curves(curves),
+        words.sentences([words.say(gettext("%(headline)s."), headline=headline), changes]),
+        _caption(headline, examples, html_words),
+        words.facts([gettext("mean squared error, logarithmic scale (lower is better)"), gettext("epoch")]),
+        (
+            (gettext("eager, training set"), "eager"),
+            (gettext("eager, held-out set"), "eager dashed"),
+            (gettext("compiled, training set"), "compiled"),
+            (gettext("compiled, held-out set"), "compiled dashed"),
+        ),
+    )
+
+
+def losses_as_csv(examples: Capture) -> str:
+    """Return the losses of both variants as CSV, an epoch a line, in full."""
+    columns = {
+        f"{variant}_{losses}": examples.k_fold[variant][f"{losses}_losses"]
+        for variant in ("eager", "compiled")
+        for losses in ("train", "held_out")
+    }
+    table = pd.DataFrame(columns).rename_axis("epoch")
+    table.index += 1
+    return table.to_csv(lineterminator="\n")

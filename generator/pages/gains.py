@@ -20,8 +20,8 @@ from bench.statistics.verdicts import Verdict, judge_changes, time_change
 from generator.data.load import Results
 from generator.data.registry import COORDINATES
 from generator.data.selection import grouped, is_trusted, version_order, where
-from generator.drawing.plot import Box
 from generator.figures.charts import judged
+from generator.figures.drawing import Box
 
 FEWEST = 5
 """Models that a family must have before it is named."""

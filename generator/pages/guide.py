@@ -32,6 +32,9 @@ SETTINGS = ("mkdocs.yml", "docs/theme", "docs/assets")
 """What all pages are built with. The guide doesn't read them; builders of pages compare them."""
 
 
+_EDITION = "edition "
+
+
 @dataclass(frozen=True, eq=False)
 class Edition:
     """The guide in one language. A page is rendered when its content is first asked for."""
@@ -40,24 +43,15 @@ class Edition:
     pages: tuple[PageFile, ...]
     interface: Hashable  # the translations that are not text of one page
 
-    @cached_property
+    @property
     def files(self) -> tuple[SiteFile, ...]:
         """All pages, and the charts and downloads that they ask for: every page is rendered."""
-        return (*self.pages, *self.emitted_by(self.pages))
+        return (*self.pages, *self.emitted)
 
-    def emitted_by(self, pages: Iterable[PageFile]) -> list[SiteFile]:
-        """Return the charts and downloads that some of its pages ask for."""
-        return [*filter(self._has, emitted_by(pages))]
-
-    def find(self, uri: str) -> SiteFile | None:
-        """Return a chart or download; pages are rendered until one asks for it, those of single models last."""
-        by_effort = sorted(self.pages, key=lambda page: (not page.is_rendered, bool(page.item)))
-        emitted = (file for page in by_effort for file in page.emitted)
-        return next((file for file in emitted if file.uri == uri and self._has(file)), None)
-
-    def _has(self, file: SiteFile) -> bool:
-        """Whether a file belongs to this language: what all share is written once."""
-        return not (file.shared and self.language.prefix)
+    @cached_property
+    def emitted(self) -> tuple[SiteFile, ...]:
+        """The charts and downloads of all pages; those of the source language are the others' too."""
+        return () if self.language.prefix else tuple(emitted_by(self.pages))
 
     def navigation(self, items: Iterable[Any]) -> list[Any]:
         """Return `nav` of mkdocs.yml with translated titles, and each ``folder/`` replaced by the pages below it."""
@@ -145,7 +139,15 @@ class Guide:
         if code in self.faults and self._catalog(code) not in self._made:
             raise self.faults[code]
         language = next(each for each in self.languages if each.code == code)
-        return self._keep(f"edition {code}", (language, *self._sources), lambda: self._new_edition(language))
+        return self._keep(f"{_EDITION}{code}", (language, *self._sources), lambda: self._new_edition(language))
+
+    def find(self, uri: str) -> SiteFile | None:
+        """Return a chart or download that a page of any language asks for. Pages that are rendered come first, and
+        those of single models last."""
+        editions = [made for name, (_, made) in self._made.items() if name.startswith(_EDITION)]
+        pages = [page for edition in editions for page in edition.pages]
+        by_effort = sorted(pages, key=lambda page: (not page.is_rendered, bool(page.item)))
+        return next((file for page in by_effort for file in page.emitted if file.uri == uri), None)
 
     def _language(self, code: str, faults: dict[str, AtlasError]) -> Language:
         """Return a language with its newest catalog, or with the last good one, and why."""

@@ -23,7 +23,7 @@ from generator.languages.front_matter import EACH
 from generator.languages.language import Language, Untranslated
 from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, read_pages
 from generator.pages.expressions import Expressions
-from generator.pages.site_file import SiteFile, relative_address
+from generator.pages.site_file import CARDS, SiteFile, relative_address
 
 if TYPE_CHECKING:
     from generator.data.load import Results
@@ -192,8 +192,30 @@ class PageFile(SiteFile):
 
     @property
     def emitted(self) -> tuple[SiteFile, ...]:
-        """The charts and downloads that the page uses."""
-        return self._rendered[2]
+        """The charts and downloads that the page uses, and its share card."""
+        return (*self._rendered[2], *self._card())
+
+    @property
+    def card_uri(self) -> str:
+        """The share card: that of the device or model, or else the one of the first page."""
+        own = self.item.keys() & {"device", "model"}
+        return f"{CARDS}/{self.uri.removesuffix('.md') if own else 'index'}.png"
+
+    def _card(self) -> Iterator[SiteFile]:
+        """Yield the card of the first page, or of a device or model."""
+        atlas: Any = self.expressions.globals.get("atlas")
+        shown: Any = self.item.get("device") or self.item.get("model") or (atlas if self.uri == "index.md" else None)
+        if atlas is None or shown is None:
+            return
+
+        def made() -> bytes:
+            from generator.figures.card import card
+
+            labels = [*shown.latency.labels, *shown.throughput.labels]
+            name = getattr(shown, "name", "") or getattr(shown, "label", "Vision models")
+            return card(name, [atlas.results.by_label[label] for label in labels])
+
+        yield SiteFile(self.card_uri, made)
 
     def twin(self, address: str) -> str:
         """Return the page as Markdown for readers without a browser: without forms, and without what only styles it.

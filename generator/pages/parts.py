@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from functools import cache, lru_cache, partial
+from itertools import product
 from typing import Any, get_args
 from urllib.parse import urlencode
 
@@ -18,27 +18,27 @@ from bench.records.record import Workload
 from generator.data.families import slugify
 from generator.data.registry import COORDINATES
 from generator.data.selection import MODES, Row, Rows, by_value, is_comparison
-from generator.drawing.curves import CurvesChart
-from generator.figures import charts
+from generator.figures import charts, drawing
 from generator.figures.charts import Chart
 from generator.figures.markup import Tables, figure
 from generator.figures.tables import Choose
 from generator.figures.words import Words
-from generator.languages.language import SOURCE, Language, load_language
+from generator.languages.language import Language
 from generator.pages.atlas import Atlas
 from generator.pages.site_file import CHARTS, SiteFile, relative_address
 
 MOST_LINES = 400
 """Lines of a table. The first of more stand for all, with a link to the explorer: so no page grows with the records."""
 
-MOST_BARS = 120
-"""Rows of a chart. More are shown as a distribution."""
+FEWEST_BARS, MOST_BARS = 4, 120
+"""Rows of a chart. Fewer are read as fast in their table; more are shown as a distribution."""
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published"), "workload": get_args(Workload)}
 """Values of coordinates that a page may name before any record has them."""
 
 Emit = Callable[[SiteFile], object]
-Draw = Callable[[Rows, Language], Chart]
+Draw = Callable[[Language], Chart]
+DrawRows = Callable[[Rows, Language], Chart]
 Selection = Mapping[str, Any]
 """Values of coordinates, of the workload or of the family. None is no choice."""
 
@@ -149,32 +149,33 @@ class Parts:
 
     # ── Charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def chart(self, kind: str, draw: Draw, selection: Selection, choose: Choose = lambda cells: cells) -> str:
-        """Return a chart of those of the selected rows that `choose` returns."""
-        cells = choose(self.select(selection))
-        if cells.empty:
+    def chart(self, kind: str, draw: DrawRows, selection: Selection) -> str:
+        """Return a chart of the selected rows; "" where they are few, which a table says as fast."""
+        cells = self.select(selection)
+        if cells.empty or (draw is charts.overview and not is_comparison(cells).any()):
             return self.nothing()
+        if len(cells) < FEWEST_BARS and draw is not charts.overview:
+            return ""
         if len(cells) > MOST_BARS and draw is not charts.overview:
-            # A bar for each would be a wall. The distribution shows them once, in place of the changes.
-            is_shown = draw is charts.change and is_comparison(cells).any()
+            # A bar for each would be a wall. The distribution shows them once, in place of the speedups.
+            is_shown = draw is charts.speedup and is_comparison(cells).any()
             return self.chart("overview", charts.overview, selection) if is_shown else ""
         name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
         return self.figure(name, partial(draw, self.rows_of(cells.index)), self.in_explorer(selection))
 
-    def figure(self, name: str, draw: Callable[[Language], Chart | CurvesChart], data: tuple[str, str]) -> str:
-        """Return a chart, whose files go to `emit`, with an address and a label of its data."""
+    def figure(self, name: str, draw: Draw, data: tuple[str, str]) -> str:
+        """Return a chart, whose drawings go to `emit`, with an address and a label of its data.
+
+        All languages share the drawings: one and its mirror image, each for light and for dark pages.
+        """
         chart = draw(self.language)
-        in_english = draw(load_language(SOURCE)) if self.language.code != SOURCE and chart.lacking else chart
-        if not chart.lacking <= in_english.lacking:  # a name is the same in all languages
-            note = self.language.gettext(
-                "The picture is in English because the guide has no font with all the letters of this language."
-            )
-            caption = self.words.lines([chart.caption, self.words.phrase(note)])
-            chart = replace(in_english, alt=chart.alt, caption=caption)
-        light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
-        self.emit(SiteFile(light, lambda: chart.light))
-        self.emit(SiteFile(dark, lambda: chart.dark))
-        return figure(chart, (self.relative(light), self.relative(dark)), data)
+        addresses = {}
+        for mirrored, dark in product((False, True), repeat=2):
+            uri = f"{CHARTS}/{name}{'.rtl' * mirrored}{'.dark' * dark}.svg"
+            made = partial(drawing.svg, chart.drawing, mirrored=mirrored, dark=dark)
+            addresses[mirrored, dark] = self.shared(uri, made)
+        is_mirrored = self.language.direction == "rtl"
+        return figure(chart, (addresses[is_mirrored, False], addresses[is_mirrored, True]), data)
 
     # ── Addresses ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -187,9 +188,9 @@ class Parts:
         """Return the address of a file of the language, relative to the page."""
         return relative_address(self.page, uri)
 
-    def shared(self, uri: str, made: str | Callable[[], str]) -> str:
+    def shared(self, uri: str, made: str | Callable[[], str | bytes]) -> str:
         """Emit a file that is the same in all languages, and return its address."""
-        self.emit(SiteFile(uri, made, shared=True))
+        self.emit(SiteFile(uri, made))
         return f"{self.to_root}{self.relative(uri)}"
 
     def in_explorer(self, selection: Selection) -> tuple[str, str]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 CHARTS = "assets/charts"
 DATA = "data"
-"""The folders of charts and downloads."""
+CARDS = "cards"
+"""The folders of charts, downloads and share cards."""
 
 FINISHED = re.compile(r"^<(figure|form|ul)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
 """A chart, form or list of ours: HTML that needs no conversion, and makes up most of many pages."""
@@ -19,13 +20,12 @@ FINISHED = re.compile(r"^<(figure|form|ul)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | 
 class SiteFile:
     """A file of the site in one language. `uri` is relative to the root of the language; that of a page ends in .md.
 
-    One that is `shared` is the same in all languages, and is written once, with the English pages.
+    Files that pages ask for are the same in all languages, and are written once, with the English pages.
     """
 
     uri: str
     made: str | bytes | Callable[[], str | bytes] = ""
     """The content, or a function that makes it."""
-    shared: bool = False
 
     @property
     def content(self) -> str | bytes:

@@ -7,8 +7,8 @@ are described in `generator.pages.atlas` and `generator.pages.gains`. Keyword ar
 
 Where no record has what a table or chart shows, a sentence says so in its place. A page that leaves its section out
 asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for ``mode_table``, and
-likewise ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``recompile_rows``, ``version_rows`` (table
-and chart) and ``compile_rows`` (``compile_cost_table``, ``break_even_table``).
+likewise ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``recompile_rows``, ``version_rows`` and
+``compile_rows`` (``compile_cost_table``, ``break_even_table``).
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from generator.data import schema
 from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.registry import N_, N_n
-from generator.data.selection import is_compared, where
-from generator.drawing.curves import CurvesChart
+from generator.data.selection import where
 from generator.figures import charts, matrix, tables
 from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.tables import Choose
@@ -43,10 +42,7 @@ from generator.pages.gain_charts import GainCharts
 from generator.pages.gain_tables import gain_tables, history_tables
 from generator.pages.gains import Gains, History
 from generator.pages.parts import MOST_LINES, Emit, Parts, known_name
-from generator.pages.site_file import DATA, SiteFile, named_by_content
-
-FEWEST_LINES, MOST_MODELS = 5, 30
-"""Models of a family for a chart: fewer need none, and of more only the distribution can be read."""
+from generator.pages.site_file import DATA, named_by_content
 
 MOST_FOLDED = 90
 """Lines of the table of "Should I compile?", which only readers without scripts see: the others have the form."""
@@ -234,6 +230,9 @@ class Functions(Parts):
     )
     """Images per second of both variants, a column for each device: all rows, since links lead to each model."""
 
+    batch_table = row_table(tables.batch_rows, tables.batches, N_("Speedup by batch size"))
+    """Speedup of each model, a column for each batch size."""
+
     @page_function
     def slower_table(self, **selection: Any) -> str:
         """The clearest cases in which compiling costs time."""
@@ -324,36 +323,14 @@ class Functions(Parts):
         return self.chart("latency", partial(charts.latency, brief=brief), selection)
 
     @page_function
-    def change_chart(self, **selection: Any) -> str:
-        """Change of the latency by compiling: of each row, or of many their distribution."""
-        return self.chart("change", charts.change, selection)
-
-    @page_function
-    def batch_chart(self, *, brief: bool = False, **selection: Any) -> str:
-        """Change of the latency, batch sizes compared."""
-        return self.chart("batches", partial(charts.batches, brief=brief), selection)
+    def speedup_chart(self, **selection: Any) -> str:
+        """Speedup of each model at each batch size, or the distribution of many."""
+        return self.chart("speedup", charts.speedup, selection)
 
     @page_function
     def overview_chart(self, **selection: Any) -> str:
-        """Change of the latency on every device."""
+        """Distribution of the speedup on every device."""
         return self.chart("overview", charts.overview, selection)
-
-    @page_function
-    def throughput_chart(self, *, family: str) -> str:
-        """Change of the time per image with the newest PyTorch of each device: of each model, or how many spread; ""
-        where the table shows as much."""
-        known = self.rows_of(tables.throughput_rows(self.select({"family": family})).index)
-        rows = charts.newest_version([*filter(is_compared, known)])
-        count = len({(row["model"], row["input_size"]) for row in rows})
-        if count < FEWEST_LINES or all(row["verdict"] == "doubtful" for row in rows):
-            return ""
-        draw = charts.devices if count <= MOST_MODELS else charts.overview
-        return self.figure(f"throughput-{family}", partial(draw, rows), self.in_explorer({}))
-
-    @page_function
-    def versions_chart(self, **selection: Any) -> str:
-        """Compiled latency by version of PyTorch."""
-        return self.chart("versions", charts.versions, selection, tables.version_rows)
 
     # What decides the gain
 
@@ -477,14 +454,10 @@ class Functions(Parts):
     @page_function
     def loss_chart(self) -> str:
         """The losses of training."""
-        captured, losses = self._examples, f"{DATA}/losses.csv"
-
-        def draw(language: Language) -> CurvesChart:
-            return examples.loss_chart(captured, Words(language, html=True))
-
-        self.emit(SiteFile(losses, draw(self.language).as_csv))
+        captured = self._examples
+        losses = self.shared(f"{DATA}/losses.csv", partial(examples.losses_as_csv, captured))
         label = self.words.say(self.language.gettext("Chart data as %(format)s"), format=self.words.value("CSV"))
-        return self.figure("loss", draw, (self.relative(losses), label))
+        return self.figure("loss", lambda _: examples.loss_chart(captured, self.words), (losses, label))
 
     @property
     def _examples(self) -> Capture:

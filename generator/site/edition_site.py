@@ -17,11 +17,9 @@ from mkdocs.structure.files import Files, get_files, set_exclusions
 from mkdocs.structure.nav import Navigation, get_navigation
 
 from generator.checks.rendered_checks import outline
-from generator.drawing.link_preview import has_card
 from generator.languages.language import Language
 from generator.pages.guide import Edition, Guide, Mark
-from generator.pages.site_file import CHARTS, DATA, SiteFile
-from generator.site import PLUGIN
+from generator.pages.site_file import CARDS, CHARTS, DATA, SiteFile
 from generator.site.mkdocs_files import EditionFile
 from generator.site.mkdocs_internals import read_page, write_page, write_theme_template
 from generator.site.search_index import SearchIndex
@@ -31,7 +29,7 @@ from generator.site.web_fonts import Letters, web_fonts, whole_fonts
 SEARCH = "material/search"
 SEARCH_INDEX = "search/search_index.json"
 
-EMITTED = (f"{CHARTS}/", f"{DATA}/")
+EMITTED = (f"{CHARTS}/", f"{DATA}/", f"{CARDS}/")
 """The folders of files that pages emit."""
 
 
@@ -71,7 +69,7 @@ class _Context:
         write_theme_template(name, self.config, self.files, self.nav, self.env)
 
     def build_all(self) -> dict[str, bytes]:
-        """Build all pages with their cards, and the search index. Links between all pages are checked. Returns the
+        """Build all pages, and the search index. Links between all pages are checked. Returns the
         outline of each page, by its file."""
         for template in self.config.theme.static_templates:
             self.write_template(template)
@@ -79,8 +77,6 @@ class _Context:
             self.read(file)
         for file in self.pages.values():
             self.write(file)
-            if has_card(file.src_uri):
-                self.config.plugins[PLUGIN].card(file.page, self.config).copy_file()
         for file in self.pages.values():
             file.page.validate_anchor_links(files=self.files, log_level=self.config.validation.links.anchors)
         self.write_search_index()
@@ -124,7 +120,7 @@ class EditionSite:
             self._build_page(context, path)
         elif (name := path.removesuffix(".gz")) in context.config.theme.static_templates:
             context.write_template(name)
-        elif path.startswith(EMITTED) and (file := self._edition.find(path)) and context.built.get(path) is not file:
+        elif path.startswith(EMITTED) and (file := self._guide.find(path)) and context.built.get(path) is not file:
             EditionFile.of(file, context.config).copy_file()
             context.built[path] = file
 
@@ -158,9 +154,8 @@ class EditionSite:
         Raises whatever is wrong with the sources.
         """
         edition = self._guide.edition(self._code)
-        emitted = edition.emitted_by(edition.pages)
         fonts = web_fonts(edition.language, {page.uri: Letters.of(page.content) for page in edition.pages})
-        return _new_context(self._configure(), edition, (*emitted, *fonts)).build_all()
+        return _new_context(self._configure(), edition, (*edition.emitted, *fonts)).build_all()
 
 
 def _frame(edition: Edition, languages: Iterable[Language]) -> tuple[Hashable, ...]:

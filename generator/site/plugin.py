@@ -39,18 +39,16 @@ from pathspec.gitignore import GitIgnoreSpec
 
 from bench.errors import AtlasError, unusable
 from generator.checks.rendered_checks import differences
-from generator.drawing.fonts import lacking
-from generator.drawing.link_preview import PageMetadata, card_uri, page_metadata
 from generator.languages.language import SOURCE, load_locale, published_languages
 from generator.languages.typography import code_from_the_left, plain
 from generator.live import BUDGET
 from generator.pages.guide import Edition, Guide, guide_of
-from generator.pages.site_file import SiteFile
 from generator.progress_bar import ProgressBar
 from generator.site import PLUGIN, watching
 from generator.site.edition_site import EditionSite
+from generator.site.link_preview import PageMetadata, page_metadata
 from generator.site.material import BUNDLE, apply_language, mended, wording
-from generator.site.mkdocs_files import EditionFile, EditionPage
+from generator.site.mkdocs_files import EditionPage
 from generator.site.mkdocs_internals import load_separate_config
 from generator.site.policy import policy
 from generator.site.preview import Preview, check_address, template_error
@@ -357,22 +355,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         title = page.meta.get("title") or unescape(page.title)
         words = title, section, page.meta.get("description") or config.site_description
         language, languages = self._edition.language, self.guide.languages
-        return page_metadata(page.file.src_uri, page.url, words, language, languages, self._root_url(config))
-
-    def card(self, page: Page, config: MkDocsConfig) -> EditionFile:
-        """Return the social card of a page that is built."""
-        from generator.drawing import cards  # takes a second to load, and is not needed while serving
-
-        language, metadata, uri = self._edition.language, self._metadata(page, config), page.file.src_uri
-        words = config.site_name, metadata.section, metadata.title, metadata.description
-        if not self._is_source and (missing := lacking(words)):
-            english = self.guide.edition(SOURCE)
-            authored = next(each for each in english.pages if each.uri == uri)
-            in_english = self._site_name, "", authored.title or "", authored.description
-            if not set(missing) <= set(lacking(in_english)):  # a name is the same in all languages
-                language, words = english.language, in_english
-        card = cards.Card(*words, language.code, language.direction == "rtl")
-        return EditionFile.of(SiteFile(card_uri(uri), partial(cards.draw, card)), config)
+        return page_metadata(page.file.source.card_uri, page.url, words, language, languages, self._root_url(config))
 
 
 def _folder(code: str) -> str:

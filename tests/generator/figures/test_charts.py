@@ -1,22 +1,20 @@
-"""Charts: what they show of which rows, in which words; drawn once and kept."""
+"""Charts: what they show of which rows, in which words."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from atlas_data import PUBLISHED, measured, measurement, rounds, write
+from atlas_data import PUBLISHED, measured, rounds, write
 
 from bench.records.record import Measurement, Samples, Status
 from generator.data.load import load
 from generator.data.selection import Rows, records
-from generator.drawing import canvas, plot
-from generator.drawing.plot import Mark, PlotRow
-from generator.figures import charts, tables
+from generator.figures import charts, drawing
+from generator.figures.drawing import Drawing, Row
 from generator.figures.words import DOUBT
 from generator.languages.language import load_language
 
@@ -42,14 +40,9 @@ def newest(path: Path) -> Rows:
 A100 = {"device": "a100", "torch": "2.0.1"}
 
 
-def lines(chart: charts.Chart) -> list[PlotRow]:
-    return [line for panel in chart.plot.panels for line in panel.rows]
-
-
-def texts(chart: charts.Chart) -> Iterator[str]:
-    yield from plot.texts(chart.plot)
-    yield chart.alt
-    yield chart.caption
+def lines(chart: charts.Chart) -> list[Row]:
+    assert isinstance(chart.drawing, Drawing)
+    return [line for panel in chart.drawing.panels for line in panel.rows]
 
 
 # ── Latency ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -57,38 +50,30 @@ def texts(chart: charts.Chart) -> Iterator[str]:
 
 def test_latency_has_a_row_per_model_the_fastest_first() -> None:
     chart = charts.latency(published(**A100, batch_size=1), EN)
-    assert chart.plot.kind == "bars"
     assert len(lines(chart)) == 12
-    first = lines(chart)[0]
-    assert (first.label, [mark.text for mark in first.marks if mark]) == ("ResNet", ["6.531", "4.124"])
+    assert (lines(chart)[0].label, lines(chart)[0].figures) == ("ResNet", ("6.531 → 4.124",))
     values = [line.marks[0].value for line in lines(chart) if line.marks[0]]
     assert values == sorted(values)
+    assert "logarithmic" in chart.axis
 
 
-def test_wide_ranges_become_dots_on_a_logarithmic_scale() -> None:
-    chart = charts.latency(published(**A100, batch_size=16), EN)
-    assert (chart.plot.kind, chart.plot.log) == ("dots", True)
-    assert "logarithmic" in chart.plot.axis
-    assert [text for _, text in chart.plot.ticks] == ["10", "20", "50", "100", "200", "500"]
-
-
-def test_out_of_memory_stands_in_words_at_its_place() -> None:
+def test_out_of_memory_stands_at_its_place() -> None:
     chart = charts.latency(published(device="v100", torch="2.0.1", batch_size=16), EN)
     detr = next(line for line in lines(chart) if line.label == "DETR")
-    assert (detr.marks, detr.note) == ((None, None), "out of memory")
+    assert (detr.marks, detr.figures) == ((None, None), ("OOM → OOM",))
 
 
 def test_alt_states_the_finding_with_its_numbers() -> None:
     chart = charts.latency(published(**A100, batch_size=1), EN)
     assert chart.alt == (
         "Latency, eager and compiled (A100 · PyTorch 2.0.1 · mode default · batch size 1 · Hugging Face guide (2023)). "
-        "The largest gain: MobileNet goes from 8.583\u00a0ms to 3.974\u00a0ms (−53.7%). "
-        "The smallest gain: ConvNeXT goes from 10.410\u00a0ms to 10.208\u00a0ms (−1.9%)."
+        "The largest gain: MobileNet goes from 8.583\u00a0ms to 3.974\u00a0ms (2.16×). "
+        "The smallest gain: ConvNeXT goes from 10.410\u00a0ms to 10.208\u00a0ms (1.02×)."
     )
 
 
 def test_caption_states_selection_n_and_date() -> None:
-    chart = charts.change(published(**A100, batch_size=1), EN)
+    chart = charts.speedup(published(**A100, batch_size=1), EN)
     for part in ("A100", "PyTorch 2.0.1", "batch size 1", "Hugging Face guide (2023)", "12 comparisons"):
         assert part in chart.caption.replace("\u00a0", " ")
 
@@ -111,17 +96,19 @@ def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
     chart = charts.latency(rows, EN)
     (line,) = lines(chart)
     assert line.marks[0] is not None
-    assert (line.marks[1], line.note) == (None, "out of memory")
+    assert line.marks[1] is None
+    assert line.figures[0].endswith("→ OOM")
     assert "no latencies to compare" in chart.alt
-    assert charts.change(rows, EN).light
-    assert charts.overview(rows, EN).light
+    for draw in (charts.latency, charts.speedup):
+        assert drawing.svg(draw(rows, EN).drawing)
 
 
 def test_doubtful_rows_are_marked_and_told_below() -> None:
     rows = published(device="t4", torch="2.1.0.dev")
-    marked = [line.label for line in lines(charts.change(rows, EN)) if DOUBT in line.label]
-    assert marked == [f"BeiT {DOUBT}"]
-    for draw in (charts.latency, charts.batches):
+    marked = [line for line in lines(charts.speedup(rows, EN)) if DOUBT in line.label]
+    assert [line.label for line in marked] == [f"BeiT · default {DOUBT}"]
+    assert any(mark.hollow for mark in marked[0].marks if mark)
+    for draw in (charts.latency, charts.speedup):
         assert f"{DOUBT} The data lint marks these figures as doubtful" in draw(rows, EN).caption
         assert DOUBT not in draw([row for row in rows if row["verdict"] != "doubtful"], EN).caption
     assert "Hollow dots: 3 more" in charts.overview(published(), EN).caption
@@ -131,100 +118,61 @@ def test_the_finding_is_not_a_doubtful_one() -> None:
     rows = published(device="a100")
     changes = {row["change"]: row["model"] for row in rows if row["change"] is not None}
     assert changes[min(changes)] == "resnet"
-    assert "largest gain: Conditional-DETR" in charts.change(rows, EN).alt
+    assert "largest gain: Conditional-DETR" in charts.speedup(rows, EN).alt
 
 
-def test_versions_stand_on_one_line_the_oldest_first(tmp_path: Path) -> None:
-    found = [
-        measured(torch=torch, run=torch, figures=measurement(10.0, ms))
-        for torch, ms in (("2.9.1", 9.0), ("2.13.0", 6.0))
-    ]
-    rows = tables.version_rows(load(write(tmp_path, found)).newest)
-    chart = charts.versions(records(rows), EN)
-    assert [text for text, _ in chart.plot.legend] == ["PyTorch 2.9.1", "PyTorch 2.13.0"]
-    (line,) = lines(chart)
-    older, newer = (mark.value for mark in line.marks if mark)
-    assert newer < older
-    assert "compiled latency is −33" in chart.alt
-    assert "1\u00a0benchmark\u00a0case" in chart.caption
-    assert "comparison" not in chart.caption
-    assert chart.light
+# ── Speedups ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-# ── Change ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_change_is_sorted_by_gain_within_each_batch_size() -> None:
-    chart = charts.change(published(**A100), EN)
-    assert [panel.title for panel in chart.plot.panels] == ["batch size 1", "batch size 4", "batch size 16"]
-    for panel in chart.plot.panels:
-        values = [mark.value for line in panel.rows for mark in line.marks if mark]
-        assert values == sorted(values)
-    assert lines(chart)[0] == PlotRow("MobileNet", (Mark(3.974 / 8.583 - 1, "−53.7%", verdict="faster"),), "")
-
-
-# ── Batch sizes and overview ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_batches_put_the_sizes_of_a_model_on_one_line() -> None:
-    chart = charts.batches(published(**A100), EN)
+def test_a_model_has_a_bar_for_each_batch_size_and_the_largest_gain_comes_first() -> None:
+    chart = charts.speedup(published(**A100), EN)
+    assert [name for name, _ in chart.legend] == ["batch size 1", "batch size 4", "batch size 16"]
+    first = [line.marks[0].value for line in lines(chart) if line.marks[0]]
+    assert first == sorted(first, reverse=True)
     by_label = {line.label: line for line in lines(chart)}
-    assert len(by_label) == 12
+    assert by_label["MobileNet"].figures == ("2.16×", "1.66×", "1.71×")
     assert [mark is None for mark in by_label["OwlViT"].marks] == [False, True, True]
-    assert [name for name, _ in chart.plot.legend] == ["batch size 1", "batch size 4", "batch size 16"]
-    assert "Batch size 4: median change −16.8% in 11 comparisons." in chart.alt
+
+
+def test_one_batch_size_has_the_colours_of_the_verdicts() -> None:
+    chart = charts.speedup(published(**A100, batch_size=1), EN)
+    assert [role for _, role in chart.legend] == ["gain", "zero"]
+    assert {mark.role for line in lines(chart) for mark in line.marks if mark} == {"gain", "zero"}
+
+
+def test_settings_that_tell_rows_apart_are_in_their_names(tmp_path: Path) -> None:
+    rows = newest(write(tmp_path, [measured(variant=f"compile:default{shapes}") for shapes in ("", ":marked")]))
+    labels = [line.label for line in lines(charts.speedup(rows, EN))]
+    assert [label.split()[0] for label in sorted(labels)] == ["dynamic=auto", "dynamic=marked"]
 
 
 def test_overview_has_every_comparison_and_the_median() -> None:
-    chart = charts.overview(published(), EN)
-    by_label = {line.label: line for line in lines(chart)}
-    assert {label: len(line.marks) - 1 for label, line in by_label.items()} == {"A100": 48, "T4": 46, "V100": 38}
-    median = by_label["V100"].marks[0]
-    assert median is not None
-    assert median.text == "median −22.8%"
-    assert "T4: median −11.9%, from −36.6% to −0.1%, in 45 comparisons." in chart.alt
+    by_label = {line.label: line for line in lines(charts.overview(published(), EN))}
+    counts = {label: len(line.marks) for label, line in by_label.items()}
+    assert counts == {"A100 · n = 47": 48, "T4 · n = 45": 46, "V100 · n = 37": 38}
+    v100 = by_label["V100 · n = 37"]
+    assert (v100.figures, v100.extremes) == (("1.30×",), ("BeiT 1.01×", "MobileNet 1.94×"))
+    alt = charts.overview(published(), EN).alt
+    assert "T4 · n = 45: median 1.13×, with half of the comparisons between 1.06× and 1.27×." in alt
 
 
 def test_overview_keeps_published_and_measured_apart(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     rows = newest(write(tmp_path, [measured(device_name="NVIDIA A100")]))
-    labels = [line.label for line in lines(charts.overview(rows, EN))]
+    labels = [line.label.partition(" · n")[0] for line in lines(charts.overview(rows, EN))]
     assert labels == ["A100 · measured", "A100 · published", "T4", "V100"]
 
 
 # ── Languages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("make", [charts.latency, charts.change, charts.batches, charts.overview])
-def test_no_english_is_left_in_other_languages(make: object) -> None:
+@pytest.mark.parametrize("make", [charts.latency, charts.speedup, charts.overview])
+def test_languages_share_the_drawing_and_no_english_is_left_beside_it(make: Callable[..., charts.Chart]) -> None:
     rows = published(device="v100", torch="2.0.1")
     names = {row["model_label"] for row in rows} | {"V100", "PyTorch", "Hugging", "Face", "default", "ms", "OOM"}
-    chart = make(rows, load_language("ar"))  # type: ignore[operator]
-    words = {word.strip("()·.,:\u200e") for text in texts(chart) for word in text.replace("<", " <").split()}
+    chart = make(rows, load_language("ar"))
+    assert chart.drawing == make(rows, EN).drawing
+    texts = (chart.alt, chart.caption, chart.axis, *(text for text, _ in chart.legend))
+    words = {word.strip("()·.,:\u200e") for text in texts for word in text.replace("<", " <").split()}
     english = {word for word in words - names if word.isascii() and word.isalpha() and len(word) > 1}
     assert english <= {"br", "bdi"}
-
-
-def test_arabic_is_mirrored_and_drawn() -> None:
-    arabic = load_language("ar")
-    chart = charts.latency(published(**A100, batch_size=1), arabic)
-    assert chart.plot.right_to_left
-    assert canvas._font_letters()["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', chart.light))
-
-
-# ── Drawing once ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-# ── Ticks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"),
-    [
-        (4.0, 200.0, [5, 10, 20, 50, 100, 200]),
-        (5.0, 640.0, [10, 30, 100, 300]),
-        (1.0, 1e6, [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
-    ],
-)
-def test_log_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
-    assert charts.log_ticks(low, high) == pytest.approx(ticks)

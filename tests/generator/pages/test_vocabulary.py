@@ -366,7 +366,7 @@ def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
     pages = Pages(
         load(write(tmp_path, [measured(model="A & B", figures=figures, environment=environment, device_name="C & D")]))
     )
-    calls = ("latency_table()", "devices_table()", "models_table()", "latency_chart()", "environment_table()")
+    calls = ("latency_table()", "devices_table()", "models_table()", "overview_chart()", "environment_table()")
     of_matrix = {"speedup_matrix()"}  # whose legend has signs for less and more
     for call in (*calls, "breaks_table()", "decision_helper(short=true)", *of_matrix):
         html = pages.render(f"{{{{ {call} }}}}")
@@ -399,11 +399,28 @@ def test_a_chart_is_two_pictures_with_words(published: Pages) -> None:
     assert [image[0] for image in images] == [f"{name}.svg#only-light", f"{name}.dark.svg#only-dark"]
     assert "MobileNet goes from 8.583" in images[0][1]
     assert "<figcaption>" in html
+    assert re.findall(r'class="key-(\w+)">(\w+)<', html) == [("eager", "eager"), ("compiled", "compiled")]
     light = published.files["assets/charts/latency-batch-size-1-device-a100-torch-2-0-1.svg"].content
     dark = published.files["assets/charts/latency-batch-size-1-device-a100-torch-2-0-1.dark.svg"].content
     assert isinstance(light, bytes)
     assert b"<svg" in light
     assert light != dark
+
+
+def test_a_few_rows_need_no_chart_and_many_are_a_distribution(published: Pages) -> None:
+    assert published.render("{{ speedup_chart(model='vit', device='a100', torch='2.0.1') }}") == ""
+    assert "Distribution of the speedup" in published.render("{{ speedup_chart() }}")
+
+
+def test_batch_sizes_stand_side_by_side_with_a_bar_for_each_gain(published: Pages) -> None:
+    html = published.render("{{ batch_table(device='a100', torch='2.0.1') }}")
+    assert re.findall(r"batch size \d+", html) == ["batch size 1", "batch size 4", "batch size 16"]
+    first = html.partition("MobileNet")[2].partition("</tr>")[0]
+    assert re.findall(r'class="number better bar-(\d+)" data-sort="[\d.]+">([\d.]+×)', first) == [
+        ("12", "2.16×"),
+        ("7", "1.66×"),
+        ("7", "1.71×"),
+    ]
 
 
 # ── Selections ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -416,7 +433,7 @@ def test_a_chart_is_two_pictures_with_words(published: Pages) -> None:
         ("latency_chart(model='segformr')", "there is no model 'segformr'", "segformer"),
         ("latency_table(batch_size=3)", "there is no batch size '3'", "1"),
         ("latency_table(devise='a100')", "there is no selection 'devise'", "device"),
-        ("change_chart(compile_mode='reduce')", "there is no compile mode 'reduce'", "reduce-overhead"),
+        ("speedup_chart(compile_mode='reduce')", "there is no compile mode 'reduce'", "reduce-overhead"),
         ("3 | counted('modle')", "there is no noun 'modle'", "model"),
     ],
 )
@@ -506,14 +523,6 @@ def test_no_text_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
 # ── What decides the gain ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_family_of_doubtful_models_alone_has_no_chart(tmp_path: Path) -> None:
-    toys = [throughput(f"test_{name}", 100.0, 200.0, flags=("toy-model",)) for name in "abcdef"]
-    pages = Pages(load(write(tmp_path, [*family("vit", *[-0.1] * 6), *toys])))
-    assert "<figure" in pages.render("{{ throughput_chart(family='vit') }}")
-    assert pages.render("{{ throughput_chart(family='test') }}") == ""
-    assert "test_a" in pages.render("{{ throughput_table(family='test') }}")
-
-
 @pytest.mark.parametrize("of", ["overview", "families", "intensity", "gpus", "losses", "types"])
 def test_gains_are_shown_where_there_is_throughput(tmp_path: Path, of: str) -> None:
     other = family("conv", -0.5, -0.4, -0.3, -0.2, 0.4, device_name="NVIDIA GeForce RTX 4090")
@@ -533,7 +542,7 @@ def test_history_of_a_device(tmp_path: Path) -> None:
     assert "PyTorch 2.4.0" in pages.render("{{ gain_chart('history', device='rtx-5090') }}")
     for of in ("history", "regressions"):
         html = pages.render(f"{{{{ gain_table('{of}', device='rtx-5090') }}}}")
-        assert '<td class="number worse" data-sort="-0.2">−20.0%</td>' in html
+        assert '<td class="number worse bar-2" data-sort="-0.2">−20.0%</td>' in html
     assert pages.render("{{ gain_table('equal', device='rtx-5090') }}").count("<tr>") == 2
     for call, what in (
         ("'history', device='a100'", "no device with several versions"),

@@ -42,9 +42,3 @@ def test_every_page_says_the_policy_before_anything_is_loaded(site: BuiltSite) -
 def test_no_page_holds_what_the_policy_stops(what: str, site: BuiltSite) -> None:
     found = re.compile(WITHIN_A_PAGE[what])
     assert [path for path in site.folder.rglob("*.html") if found.search(path.read_text(encoding="utf-8"))] == []
-
-
-def test_drawings_may_be_opened_by_themselves(site: BuiltSite) -> None:
-    """Hosts send the policy with them as well."""
-    styled = re.compile(rb"<style\b|\sstyle=|<script")
-    assert [path for path in site.folder.rglob("*.svg") if styled.search(path.read_bytes())] == []

@@ -12,8 +12,8 @@ from urllib.parse import urljoin
 import pytest
 from conftest import LANGUAGES, BuiltSite
 
-from generator.drawing.link_preview import DEFAULT, open_graph_locale
 from generator.languages.language import load_language
+from generator.site.link_preview import DEFAULT, open_graph_locale
 
 PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 SCRIPTS = {"zh": "[\u4e00-\u9fff]", "ja": "[\u3041-\u30fa\u4e00-\u9fff]", "ar": "[\u0620-\u064a]"}

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 
 from babel.core import get_global
 
+from generator.figures.card import SIZE
 from generator.languages.language import Language
-
-CARD_SIZE = 1200, 630
-"""Width and height of a card in pixels, as recommended for Open Graph."""
 
 DEFAULT = "x-default"
 """The hreflang for readers of other languages."""
@@ -35,16 +33,16 @@ class PageMetadata:
     address: str
     image: str
     alternates: tuple[tuple[str, str], ...]  # hreflang, address
-    image_size: tuple[int, int] = CARD_SIZE
+    image_size: tuple[int, int] = SIZE
 
 
 def page_metadata(
-    uri: str, url: str, words: tuple[str, str, str], language: Language, languages: Iterable[Language], root: str
+    card: str, url: str, words: tuple[str, str, str], language: Language, languages: Iterable[Language], root: str
 ) -> PageMetadata:
-    """Return the metadata of the page `uri`, which is published at `url` below the root of each language.
+    """Return the metadata of a page, which is published at `url` below the root of each language.
 
-    `words` are its title, section and description. `root` is the address of the source language, "" if the site does
-    not know it.
+    `card` is the URI of its share card, and `words` are its title, section and description. `root` is the address of
+    the source language, "" if the site does not know it.
     """
     languages = tuple(languages)
     title, section, description = words
@@ -56,21 +54,9 @@ def page_metadata(
         locale=open_graph_locale(language),
         other_locales=tuple(open_graph_locale(each) for each in languages if each != language),
         address=f"{root}{language.prefix}{url}" if root else "",
-        image=f"{root}{language.prefix}{card_uri(uri)}" if root else "",
+        image=f"{root}{card}" if root else "",
         alternates=tuple(alternates) if root else (),
     )
-
-
-def has_card(page: str) -> bool:
-    """Whether a page has a card of its own. Those of families do not: there are hundreds, and they share one."""
-    return page.count("/") < 2
-
-
-def card_uri(page: str) -> str:
-    """Return the address of the card that a page shows, its own or that of its section, relative to the root of the
-    language, such as cards/devices/a100.png."""
-    shown = page if has_card(page) else f"{page.partition('/')[0]}/index.md"
-    return f"cards/{shown.removesuffix('.md')}.png"
 
 
 def open_graph_locale(language: Language) -> str:

@@ -1,0 +1,444 @@
+"""Drawings by matplotlib: names and figures in Latin letters and digits, and no words.
+
+Takes a `Drawing` or `Curves`, whose labels and figures are all decided; returns SVG. Words stand beside a drawing in
+the page, so one drawing serves every language that is read from the left, and its mirror image those from the right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bench.statistics.verdicts import Verdict
+from generator.cache import Cache
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH = 480
+"""Width of a drawing in pixels. On a phone 390 pixels wide, its text is still taller than ten pixels."""
+
+Role = Literal[
+    "text", "muted", "grid", "zero", "eager", "compiled", "gain", "loss", "first", "second", "third", "fourth", "fifth"
+]
+COLOURS: Mapping[Role, tuple[str, str]] = {
+    "text": ("#16202a", "#e3e9ef"),
+    "muted": ("#4a5764", "#a9b5c1"),
+    "grid": ("#dfe4e9", "#293845"),
+    "zero": ("#6b7885", "#8a97a4"),
+    "eager": ("#0072b2", "#56b4e9"),
+    "compiled": ("#d55e00", "#e69f00"),
+    "gain": ("#00694b", "#4fd1a5"),
+    "loss": ("#a83a00", "#ffa366"),
+    "first": ("#c69fe0", "#9d6cc0"),
+    "second": ("#7a3f9d", "#c49ae0"),
+    "third": ("#4b1b69", "#ecd9fb"),
+    "fourth": ("#9a4f78", "#cf8db0"),
+    "fifth": ("#612746", "#f3cfe0"),
+}
+"""Colours on a light and on a dark page, as in docs/assets/stylesheets/atlas.css, whose legends have them too. Eager is
+blue and compiled orange everywhere (Okabe and Ito: safe for colour-blind readers); batch sizes are steps of one
+purple."""
+
+STEPS: Sequence[Role] = ("first", "second", "third", "fourth", "fifth")
+
+VERDICTS: Mapping[Verdict, Role] = {"faster": "gain", "slower": "loss"}
+"""Colours of clear verdicts. Any other is grey."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value with its interval, if known. A doubtful one is hollow."""
+
+    value: float
+    role: Role
+    low: float = math.nan
+    high: float = math.nan
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Box:
+    """How many values spread: the median between the quartiles, and the 5th and the 95th percentile."""
+
+    low: float
+    lower: float
+    median: float
+    upper: float
+    high: float
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Box:
+        """Return the box of some values. Raises `ValueError` without any."""
+        known = np.fromiter(values, float)
+        if not known.size:
+            raise ValueError("no value has no median")
+        low, lower, middle, upper, high = map(float, np.quantile(known, (0.05, 0.25, 0.5, 0.75, 0.95)))
+        return cls(low, lower, middle, upper, high, known.size)
+
+    def map(self, function: Callable[[float], float]) -> Box:
+        """Return the box of the values of a monotonic function."""
+        low, lower, middle, upper, high = map(function, (self.low, self.lower, self.median, self.upper, self.high))
+        ends = (low, lower, middle, upper, high) if low <= high else (high, upper, middle, lower, low)
+        return Box(*ends, self.count)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: its name, a mark per series (None without a figure), and figures at its end, of bars one for each.
+
+    A row of many values has a box in the colour `role`; its marks are single values, and `extremes` names the least
+    and the largest.
+    """
+
+    label: str
+    marks: tuple[Mark | None, ...] = ()
+    figures: tuple[str, ...] = ()
+    box: Box | None = None
+    role: Role = "zero"
+    extremes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows under one name."""
+
+    rows: tuple[Row, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Rows on one logarithmic scale, on which twice as fast and half as fast are equally far from equal.
+
+    ``bars``: a bar per series from 1×. ``dots``: the marks of a row on one line. ``boxes``: distributions.
+    """
+
+    kind: Literal["bars", "dots", "boxes"]
+    panels: tuple[Panel, ...]
+
+    @property
+    def unit(self) -> str:
+        """Factors have one; latencies are in milliseconds, as the page says."""
+        return "" if self.kind == "dots" else "×"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line: its values at steps 1, 2, 3…, all positive, and its style."""
+
+    values: tuple[float, ...]
+    role: Role
+    width: float
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Lines over steps, on a logarithmic scale. Where two coincide, the wider one, which is first, shows on both sides
+    of the other."""
+
+    curves: tuple[Curve, ...]
+
+
+# ── SVG ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_SVG = Cache("charts", ".svg")
+_STYLE = Path(__file__).with_name("drawing.mplstyle")
+_DARK = {light.encode(): dark.encode() for light, dark in COLOURS.values()}
+
+
+def svg(drawing: Drawing | Curves, *, mirrored: bool = False, dark: bool = False) -> bytes:
+    """Return the drawing as SVG. Finished ones are kept on disk by their content."""
+    content = _SVG.get(f"{_version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
+    if not dark:
+        return content
+    return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content)
+
+
+def height(drawing: Drawing | Curves) -> int:
+    """Return the height in pixels."""
+    return 300 if isinstance(drawing, Curves) else round(_Layout(drawing).height)
+
+
+@cache
+def _version() -> str:
+    """Return what a drawing depends on besides its content."""
+    import matplotlib as mpl
+
+    return mpl.__version__ + hashlib.sha256(Path(__file__).read_bytes() + _STYLE.read_bytes()).hexdigest()
+
+
+def _saved(drawing: Drawing | Curves, mirrored: bool) -> bytes:
+    canvas = Canvas(height(drawing), mirrored=mirrored)
+    if isinstance(drawing, Curves):
+        _draw_curves(canvas, drawing)
+    else:
+        draw(canvas, drawing)
+    return canvas.saved("svg", metadata={"Date": None, "Creator": None})
+
+
+@contextmanager
+def _any_script() -> Iterator[None]:
+    """Draw boxes for the letters of a name in another script without a warning: the page has the name too."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        yield
+
+
+class Canvas:
+    """A figure `WIDTH` wide. Places are pixels from the top and from the side where a language starts to read."""
+
+    def __init__(self, height: float, *, mirrored: bool = False) -> None:
+        from matplotlib import style
+        from matplotlib.figure import Figure
+
+        style.use(_STYLE)
+        self.height = height
+        self.mirrored = mirrored
+        self.figure = Figure((WIDTH / 72, height / 72), dpi=72)
+
+    def text(self, x: float, y: float, text: str, *, at_end: bool = False, **style: Any) -> None:
+        """Write a text with its middle at `y`, which starts at `x`, or ends there."""
+        x, side = (WIDTH - x, not at_end) if self.mirrored else (x, at_end)
+        self.figure.text(
+            x / WIDTH, 1 - y / self.height, text, ha="right" if side else "left", va="center_baseline", **style
+        )
+
+    def axes(self, start: float, end: float, top: float, bottom: float) -> Axes:
+        """Return axes between these places."""
+        left, right = (WIDTH - end, WIDTH - start) if self.mirrored else (start, end)
+        size = (right - left) / WIDTH, (bottom - top) / self.height
+        axes = self.figure.add_axes((left / WIDTH, 1 - bottom / self.height, *size))
+        if self.mirrored:
+            axes.invert_xaxis()
+        return axes
+
+    @_any_script()
+    def saved(self, kind: str, **options: Any) -> bytes:
+        """Return the figure as a file."""
+        content = BytesIO()
+        self.figure.savefig(content, format=kind, **options)
+        return content.getvalue()
+
+
+# ── Layout ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_SIZE = 14.0  # of text, as in the style
+_LINE = 20.0  # of text above or below the marks of a row
+_GAP = 10.0
+_EDGE = 24.0  # half of the widest label of a tick
+_TITLE = 34.0
+_AXIS = 24.0
+_BAR = 15.0
+_PITCH = {"bars": _BAR, "dots": 27.0, "boxes": 27.0}
+_LETTERS = 22  # of a name; longer ones stand above their rows
+
+
+class _Layout:
+    """Where the rows of a drawing are, in pixels from the top: names before the plot, figures after it."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self.rows = [row for panel in drawing.panels for row in panel.rows]
+        self.drawing = drawing
+        self.is_stacked = any(len(row.label) > _LETTERS for row in self.rows)
+        self.height = sum(map(self.of_panel, drawing.panels)) + _AXIS + 2
+
+    @property
+    def start(self) -> float:
+        """Where the plot begins: after the widest name."""
+        widths = () if self.is_stacked else (_width(row.label) + _GAP for row in self.rows)
+        return float(max((_EDGE, *widths)))
+
+    @property
+    def end(self) -> float:
+        """Where the plot ends: before the widest figure."""
+        return WIDTH - max((_EDGE, *(_width(text) + _GAP for row in self.rows for text in row.figures)))
+
+    def of_panel(self, panel: Panel) -> float:
+        """Return the height of a panel with its title."""
+        return (_TITLE if panel.title else 0.0) + sum(map(self.of_row, panel.rows))
+
+    def of_row(self, row: Row) -> float:
+        """Return the height of a row."""
+        return self._above + self._marks(row) + _LINE * _lines(row.extremes)
+
+    def middle(self, row: Row) -> float:
+        """Return the middle of the marks of a row, from its top."""
+        return self._above + self._marks(row) / 2
+
+    @property
+    def _above(self) -> float:
+        return _LINE if self.is_stacked else 0.0
+
+    def _marks(self, row: Row) -> float:
+        pitch = _PITCH[self.drawing.kind]
+        return pitch * max(len(row.marks), 1) + _GAP if self.drawing.kind == "bars" else pitch
+
+
+def _lines(extremes: tuple[str, ...]) -> int:
+    """Return how many lines the names of extremes take: short ones share a line."""
+    return min(len(extremes), 1 if len("".join(extremes)) <= _LETTERS else 2)
+
+
+@cache
+@_any_script()
+def _width(text: str) -> float:
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=_SIZE), ismath=False)[0])
+
+
+def log_ticks(low: float, high: float, gap: float = 0.12) -> list[float]:
+    """Return round numbers from `low` to `high`, both positive, at least the share `gap` of the scale apart."""
+    from matplotlib.ticker import MaxNLocator
+
+    decades = 10.0 ** np.arange(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every: list[Iterable[float]] = [
+        np.outer(decades, parts).ravel() for parts in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
+    ]
+    if high / low < 3:  # steps of equal size
+        every[:0] = [MaxNLocator(most, steps=[1, 2, 5, 10]).tick_values(low, high) for most in (4, 2)]
+    ticks: list[float] = []
+    for known in every:
+        ticks = [float(tick) for tick in known if low <= tick <= high]
+        gaps = [math.log(after / before) for before, after in pairwise(ticks)]
+        if ticks and min(gaps, default=math.inf) >= gap * math.log(high / low):
+            return ticks
+    return ticks[:1]
+
+
+# ── Drawing ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def draw(canvas: Canvas, drawing: Drawing, top: float = 0.0) -> None:
+    """Draw the panels below each other, from `top` down."""
+    layout = _Layout(drawing)
+    values = [*_values(drawing)] or [1.0]
+    low, high = min(values) * 0.97, max(values) * 1.03
+    ticks = log_ticks(low, high, 46 / (layout.end - layout.start))
+    for panel in drawing.panels:
+        if panel.title:
+            canvas.text(0, top + _TITLE - _GAP, panel.title, weight="bold")
+            top += _TITLE
+        bottom = top + sum(map(layout.of_row, panel.rows))
+        axes = canvas.axes(layout.start, layout.end, top, bottom)
+        axes.set(xscale="log", xlim=(high, low) if canvas.mirrored else (low, high), ylim=(bottom, top))
+        texts = [f"{tick:,.6g}{drawing.unit}" for tick in ticks] if panel is drawing.panels[-1] else [""] * len(ticks)
+        axes.set_xticks(ticks, texts)
+        axes.set_xticks([], minor=True)
+        axes.set_yticks([])
+        for row in panel.rows:
+            middle = top + layout.middle(row)
+            half = layout.of_row(row) / 2 if not (row.extremes or layout.is_stacked) else _LINE / 2 + 2  # clear of text
+            axes.vlines(ticks, middle - half, middle + half, color=_light("grid"), linewidth=1, zorder=0)
+            if drawing.unit:
+                axes.vlines(1.0, middle - half, middle + half, color=_light("zero"), linewidth=1.5, zorder=0)
+            _draw_row(canvas, axes, layout, row, top)
+            top += layout.of_row(row)
+
+
+def _values(drawing: Drawing) -> Iterator[float]:
+    """Yield all values that the scale must hold."""
+    if drawing.unit:
+        yield 1.0
+    for row in (row for panel in drawing.panels for row in panel.rows):
+        found = [value for mark in row.marks if mark for value in (mark.value, mark.low, mark.high)]
+        yield from (value for value in found if math.isfinite(value) and value > 0)
+        if row.box:
+            yield from (row.box.low, row.box.high)
+
+
+def _draw_row(canvas: Canvas, axes: Axes, layout: _Layout, row: Row, top: float) -> None:
+    middle = top + layout.middle(row)
+    canvas.text(0, top + _LINE / 2 if layout.is_stacked else middle, row.label)
+    for number, figure in enumerate(row.figures):
+        canvas.text(WIDTH, _beside(number, len(row.figures), middle), figure, at_end=True)
+    {"bars": _draw_bars, "dots": _draw_dots, "boxes": _draw_box}[layout.drawing.kind](axes, row, middle)
+    for number, text in enumerate(row.extremes):
+        y = middle + _PITCH["boxes"] / 2 + _LINE * (0.3 + min(number, _lines(row.extremes) - 1))
+        canvas.text(layout.end if number else 0, y, text, at_end=bool(number), color=_light("muted"))
+
+
+def _beside(number: int, count: int, middle: float) -> float:
+    """Return the middle of one of the bars of a row."""
+    return middle + (number - (count - 1) / 2) * _BAR
+
+
+def _draw_bars(axes: Axes, row: Row, middle: float) -> None:
+    for number, mark in enumerate(row.marks):
+        if mark is None:
+            continue
+        y = _beside(number, len(row.marks), middle)
+        colour = _light(mark.role)
+        axes.barh(y, mark.value - 1, _BAR - 1, left=1, color="none" if mark.hollow else colour, edgecolor=colour)
+        _draw_interval(axes, mark, y)
+
+
+def _draw_dots(axes: Axes, row: Row, middle: float) -> None:
+    marks = [mark for mark in row.marks if mark]
+    axes.hlines(middle, min((mark.value for mark in marks), default=1), max((mark.value for mark in marks), default=1))
+    for shape, mark in zip("osD^v", row.marks, strict=False):
+        if mark:
+            _draw_interval(axes, mark, middle)
+            _draw_dot(axes, mark, middle, shape, 8)
+
+
+def _draw_box(axes: Axes, row: Row, middle: float) -> None:
+    if box := row.box:
+        colour = _light(row.role)
+        axes.plot([box.low, box.high], [middle, middle], color=colour, marker="|", markersize=6)
+        axes.barh(middle, box.upper - box.lower, 13, left=box.lower, color=colour)
+        axes.vlines(box.median, middle - 9, middle + 9, color=_light("text"), linewidth=2.5)
+    for mark in row.marks:
+        if mark:
+            _draw_dot(axes, mark, middle, "o", 5)
+
+
+def _draw_dot(axes: Axes, mark: Mark, y: float, shape: str, size: float) -> None:
+    colour = _light(mark.role)
+    fill = "none" if mark.hollow else colour
+    axes.plot(mark.value, y, shape, markersize=size, color=colour, markerfacecolor=fill, zorder=4, clip_on=False)
+
+
+def _draw_interval(axes: Axes, mark: Mark, y: float) -> None:
+    if math.isfinite(mark.low) and math.isfinite(mark.high):
+        axes.plot([mark.low, mark.high], [y, y], color=_light("text"), marker="|", markersize=5, zorder=3)
+
+
+def _draw_curves(canvas: Canvas, drawing: Curves) -> None:
+    values = [value for curve in drawing.curves for value in curve.values]
+    ticks = log_ticks(min(values) / 2, max(values))
+    texts = [f"{tick:,.6g}" for tick in ticks]
+    steps = max(len(curve.values) for curve in drawing.curves)
+    axes = canvas.axes(max(map(_width, texts)) + _GAP, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
+    axes.set(yscale="log", xlim=(steps + 0.5, 0.5) if canvas.mirrored else (0.5, steps + 0.5))
+    axes.set_yticks(ticks, texts)
+    axes.set_yticks([], minor=True)
+    axes.grid(color=_light("grid"))
+    axes.set_axisbelow(True)
+    axes.set_xticks([step for step in range(1, steps + 1) if step == 1 or step % max(steps // 5, 1) == 0])
+    if canvas.mirrored:
+        axes.yaxis.tick_right()
+    for curve in drawing.curves:
+        style = "dashed" if curve.dashed else "solid"
+        at = range(1, len(curve.values) + 1)
+        axes.plot(at, curve.values, color=_light(curve.role), linewidth=curve.width, linestyle=style)
+
+
+def _light(role: Role) -> str:
+    return COLOURS[role][0]

@@ -1,0 +1,122 @@
+"""Drawings: nothing overlaps or is clipped, mirrored or not; the same bytes each time; colours as in the page."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings, strategies as st
+
+from generator.figures import drawing
+from generator.figures.drawing import COLOURS, WIDTH, Box, Canvas, Curve, Curves, Drawing, Mark, Panel, Row
+
+names = st.text("abcdefghijklmnopqrstuvwxyz_0123456789.-", min_size=1, max_size=40)
+values = st.floats(0.02, 50)
+marks = st.builds(Mark, values, st.sampled_from(["gain", "loss", "zero"]), low=values, high=values)
+figures = st.sampled_from(["1.52×", "12,345.6 → 9,876.5", "OOM", "–"])
+bars = st.builds(Row, names, st.tuples(marks, marks), st.tuples(figures, figures))
+dots = st.builds(Row, names, st.tuples(marks, st.none() | marks), st.tuples(figures))
+boxes = st.builds(
+    Row,
+    names,
+    figures=st.tuples(figures),
+    box=st.lists(values, min_size=1).map(Box.of),
+    extremes=st.just(()) | st.tuples(names) | st.tuples(names, names),
+)
+drawings = st.sampled_from([("bars", bars), ("dots", dots), ("boxes", boxes)]).flatmap(
+    lambda kind: st.builds(
+        Drawing,
+        st.just(kind[0]),
+        st.lists(st.builds(Panel, st.lists(kind[1], min_size=1, max_size=5).map(tuple), names), max_size=3).map(tuple),
+    )
+)
+
+
+def texts(drawn: Drawing, *, mirrored: bool) -> list[tuple[str, Any]]:
+    """All texts of a drawing, with their boxes in pixels."""
+    canvas = Canvas(drawing.height(drawn), mirrored=mirrored)
+    drawing.draw(canvas, drawn)
+    figure: Any = canvas.figure
+    figure.draw_without_rendering()
+    ticks = [label for axes in figure.axes for label in axes.get_xticklabels()]
+    return [(text.get_text(), text.get_window_extent()) for text in (*figure.texts, *ticks) if text.get_text()]
+
+
+@given(drawings, st.booleans())
+@settings(max_examples=60, deadline=None, phases=set(Phase) - {Phase.shrink})  # a drawing takes long to shrink
+def test_no_text_overlaps_another_or_leaves_the_picture(drawn: Drawing, mirrored: bool) -> None:
+    found = texts(drawn, mirrored=mirrored)
+    for text, box in found:
+        assert box.x0 >= -1, text
+        assert box.x1 <= WIDTH + 1, text
+        assert box.y0 >= -1, text
+        assert box.y1 <= drawing.height(drawn) + 1, text
+    for (first, one), (second, other) in combinations(found, 2):
+        across = min(one.x1, other.x1) - max(one.x0, other.x0)
+        down = min(one.y1, other.y1) - max(one.y0, other.y0)
+        assert across < 1 or down < 3, (first, second)
+
+
+ONE = Drawing("bars", (Panel((Row("ViT", (Mark(1.5, "gain"),), ("1.50×",)), Row("BeiT", (None,), ("OOM",)))),))
+LINES = Curves((Curve((4.0, 2.0, 1.0), "eager", 6), Curve((4.0, 2.0, 1.0), "compiled", 2, dashed=True)))
+
+
+@pytest.mark.parametrize("drawn", [ONE, LINES])
+def test_the_same_drawing_gives_the_same_bytes_without_a_date(drawn: Drawing | Curves) -> None:
+    first, again = (drawing._saved(drawn, mirrored=False) for _ in range(2))
+    assert first == again
+    assert b"<dc:date>" not in first
+    assert b"<text" not in first, "letters are shapes, so no reader needs a font"
+    assert first != drawing._saved(drawn, mirrored=True)
+
+
+def test_the_image_in_the_page_has_the_height_of_the_drawing() -> None:
+    (height,) = re.findall(rb'viewBox="0 0 480 (\d+)"', drawing.svg(ONE))
+    assert int(height) == drawing.height(ONE)
+
+
+def test_dark_is_the_same_drawing_in_other_colours() -> None:
+    light, dark = drawing.svg(ONE), drawing.svg(ONE, dark=True)
+    assert len(light) == len(dark)
+    for role in ("gain", "text", "muted"):
+        before, after = COLOURS[role]
+        assert before.encode() in light
+        assert after.encode() in dark
+    assert not [each for each, _ in COLOURS.values() if each.encode() in dark]
+
+
+def test_a_name_in_another_script_is_drawn_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
+    drawing._saved(Drawing("bars", (Panel((Row("โมเดล", (Mark(2.0, "gain"),)),)),)), mirrored=False)
+    assert not [each for each in recwarn if "Glyph" in str(each.message)]
+
+
+def test_legends_of_pages_have_the_colours_of_drawings() -> None:
+    styles = Path("docs/assets/stylesheets/atlas.css").read_text("utf-8")
+    light, dark = styles.split('[data-md-color-scheme="slate"] {', 1)
+    keys = dict(re.findall(r"\.key-(\w+) \{ --key: var\((--[\w-]+)\); \}", styles))
+    assert keys.keys() == COLOURS.keys() - {"text", "muted", "grid"}
+    for role, name in keys.items():
+        found = [re.search(rf"{name}: (#\w+);", part) for part in (light, dark)]
+        assert [each[1] for each in found if each] == list(COLOURS[role])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (4.0, 200.0, [5, 10, 20, 50, 100, 200]),
+        (5.0, 640.0, [5, 10, 20, 50, 100, 200, 500]),
+        (1.0, 1e6, [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
+        (0.97, 1.25, [1.0, 1.1, 1.2]),
+    ],
+)
+def test_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
+    assert drawing.log_ticks(low, high) == pytest.approx(ticks)
+
+
+def test_a_box_of_speedups_is_that_of_changes_the_other_way_round() -> None:
+    box = Box.of([-0.5, -0.4, -0.2, 0.0, 0.25]).map(lambda change: 1 / (1 + change))
+    assert (box.median, box.count) == (1 / 0.8, 5)
+    assert box.low < box.lower < box.median < box.upper < box.high
