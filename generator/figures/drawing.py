@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -222,10 +222,7 @@ class Canvas:
         """Return axes between these places."""
         left, right = (WIDTH - end, WIDTH - start) if self.mirrored else (start, end)
         size = (right - left) / WIDTH, (bottom - top) / self.height
-        axes = self.figure.add_axes((left / WIDTH, 1 - bottom / self.height, *size))
-        if self.mirrored:
-            axes.invert_xaxis()
-        return axes
+        return self.figure.add_axes((left / WIDTH, 1 - bottom / self.height, *size))
 
     @_any_script()
     def saved(self, kind: str, **options: Any) -> bytes:
@@ -257,13 +254,13 @@ class _Layout:
         self.is_stacked = any(len(row.label) > _LETTERS for row in self.rows)
         self.height = sum(map(self.of_panel, drawing.panels)) + _AXIS + 2
 
-    @property
+    @cached_property
     def start(self) -> float:
         """Where the plot begins: after the widest name."""
         widths = () if self.is_stacked else (_width(row.label) + _GAP for row in self.rows)
         return float(max((_EDGE, *widths)))
 
-    @property
+    @cached_property
     def end(self) -> float:
         """Where the plot ends: before the widest figure."""
         return WIDTH - max((_EDGE, *(_width(text) + _GAP for row in self.rows for text in row.figures)))
@@ -381,17 +378,15 @@ def _beside(number: int, count: int, middle: float) -> float:
 
 def _draw_bars(axes: Axes, row: Row, middle: float) -> None:
     for number, mark in enumerate(row.marks):
-        if mark is None:
-            continue
-        y = _beside(number, len(row.marks), middle)
-        colour = _light(mark.role)
-        axes.barh(y, mark.value - 1, _BAR - 1, left=1, color="none" if mark.hollow else colour, edgecolor=colour)
-        _draw_interval(axes, mark, y)
+        if mark:
+            y, colour = _beside(number, len(row.marks), middle), _light(mark.role)
+            axes.barh(y, mark.value - 1, _BAR - 1, left=1, color="none" if mark.hollow else colour, edgecolor=colour)
+            _draw_interval(axes, mark, y)
 
 
 def _draw_dots(axes: Axes, row: Row, middle: float) -> None:
-    marks = [mark for mark in row.marks if mark]
-    axes.hlines(middle, min((mark.value for mark in marks), default=1), max((mark.value for mark in marks), default=1))
+    values = [mark.value for mark in row.marks if mark]
+    axes.plot(values, [middle] * len(values))
     for shape, mark in zip("osD^v", row.marks, strict=False):
         if mark:
             _draw_interval(axes, mark, middle)
