@@ -7,28 +7,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 from generator.data.selection import Rows
 from generator.figures.charts import distributions, factor
-from generator.figures.drawing import WIDTH, Canvas, Drawing, Panel, draw
+from generator.figures.drawing import COLOURS, WIDTH, Canvas, Drawing, Panel, draw, height
 
 SIZE = 1200, 630
 """Width and height in pixels, as recommended for Open Graph."""
 
-MOST_BOXES = 4
-"""How many a card has room for."""
+MARGIN, TOP = 24, 142
+"""Pixels beside a chart `WIDTH` wide, and above it."""
 
 
 def card(name: str, rows: Rows) -> bytes:
-    """Return the card about some rows as PNG."""
-    boxes = [replace(row, marks=(), extremes=()) for row in islice(distributions(rows), MOST_BOXES)]
-    scale = SIZE[0] / WIDTH
-    canvas = Canvas(SIZE[1] / scale)
-    write = partial(canvas.text, 24)
-    write(34, "Compile Atlas · torch.compile", color="#4a5764")
-    write(72, name, weight="bold", size=min(32.0, 690 / max(len(name), 1)))
+    """Return the card about some rows as PNG; without a name, it is about all."""
+    scale = SIZE[0] / (WIDTH + 2 * MARGIN)
+    canvas = Canvas(SIZE[1] / scale, margin=MARGIN)
+    write = partial(canvas.text, 0)
+    write(32, "torch.compile" + " · Compile Atlas" * bool(name), color=COLOURS["muted"][0])
+    title = name or "Compile Atlas"
+    write(68, title, weight="bold", size=min(32.0, 690 / len(title)))
+    boxes = [replace(row, label=row.label.rpartition(" · ")[0], marks=(), extremes=()) for row in distributions(rows)]
     if medians := sorted(row.box.median for row in boxes if row.box):
-        write(116, "–".join(dict.fromkeys(map(factor, (medians[0], medians[-1])))), weight="bold", size=34)
-        draw(canvas, Drawing("boxes", (Panel(tuple(boxes)),)), top=142)
+        write(112, "–".join(dict.fromkeys(map(factor, (medians[0], medians[-1])))), weight="bold", size=34)
+        while height(chart := Drawing("boxes", (Panel(tuple(boxes)),))) > canvas.height - TOP - MARGIN / 2:
+            boxes.pop()
+        draw(canvas, chart, TOP)
     return canvas.saved("png", dpi=72 * scale, facecolor="white")

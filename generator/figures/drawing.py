@@ -200,29 +200,29 @@ def _any_script() -> Iterator[None]:
 
 
 class Canvas:
-    """A figure `WIDTH` wide. Places are pixels from the top and from the side where a language starts to read."""
+    """A figure `WIDTH` wide, and a margin on both sides. Places are pixels from the top and from the side where a
+    language starts to read."""
 
-    def __init__(self, height: float, *, mirrored: bool = False) -> None:
+    def __init__(self, height: float, *, mirrored: bool = False, margin: float = 0.0) -> None:
         from matplotlib import style
         from matplotlib.figure import Figure
 
         style.use(_STYLE)
-        self.height = height
+        self.width, self.height, self.margin = WIDTH + 2 * margin, height, margin
         self.mirrored = mirrored
-        self.figure = Figure((WIDTH / 72, height / 72), dpi=72)
+        self.figure = Figure((self.width / 72, height / 72), dpi=72)
 
     def text(self, x: float, y: float, text: str, *, at_end: bool = False, **style: Any) -> None:
         """Write a text with its middle at `y`, which starts at `x`, or ends there."""
         x, side = (WIDTH - x, not at_end) if self.mirrored else (x, at_end)
-        self.figure.text(
-            x / WIDTH, 1 - y / self.height, text, ha="right" if side else "left", va="center_baseline", **style
-        )
+        place = (x + self.margin) / self.width, 1 - y / self.height
+        self.figure.text(*place, text, ha="right" if side else "left", va="center_baseline", **style)
 
     def axes(self, start: float, end: float, top: float, bottom: float) -> Axes:
         """Return axes between these places."""
         left, right = (WIDTH - end, WIDTH - start) if self.mirrored else (start, end)
-        size = (right - left) / WIDTH, (bottom - top) / self.height
-        return self.figure.add_axes((left / WIDTH, 1 - bottom / self.height, *size))
+        size = (right - left) / self.width, (bottom - top) / self.height
+        return self.figure.add_axes(((left + self.margin) / self.width, 1 - bottom / self.height, *size))
 
     @_any_script()
     def saved(self, kind: str, **options: Any) -> bytes:

@@ -212,7 +212,7 @@ class PageFile(SiteFile):
             from generator.figures.card import card
 
             labels = [*shown.latency.labels, *shown.throughput.labels]
-            name = getattr(shown, "name", "") or getattr(shown, "label", "Vision models")
+            name = getattr(shown, "name", "") or getattr(shown, "label", "")
             return card(name, [atlas.results.by_label[label] for label in labels])
 
         yield SiteFile(self.card_uri, made)
