@@ -153,19 +153,10 @@ def test_each_search_index_holds_the_pages_of_its_language_and_no_other(site: Bu
             assert title == pages[code][location].h1.replace("¶", "").strip(), (code, location)
 
 
-def test_sitemaps_list_every_page_with_its_translations(site: BuiltSite, pages: Pages) -> None:
-    names = {"s": "http://www.sitemaps.org/schemas/sitemap/0.9", "x": "http://www.w3.org/1999/xhtml"}
+def test_sitemaps_list_every_page(site: BuiltSite, pages: Pages) -> None:
     for code, prefix in PREFIXES.items():
-        urls = ET.parse(site.folder / prefix / "sitemap.xml").findall("s:url", names)
-        listed: dict[str, dict[str, str]] = {}
-        for url in urls:
-            alternates = {link.attrib["hreflang"]: link.attrib["href"] for link in url.findall("x:link", names)}
-            listed[url.findtext("s:loc", "", names)] = alternates
-        assert listed.keys() == {f"{site.address}{prefix}{address}" for address in pages[code]}
-        for location, alternates in listed.items():
-            address = location.removeprefix(f"{site.address}{prefix}")
-            expected = {other: f"{site.address}{below}{address}" for other, below in PREFIXES.items()}
-            assert alternates == {**expected, "x-default": f"{site.address}{address}"}
+        listed = ET.parse(site.folder / prefix / "sitemap.xml").iterfind(".//{*}loc")
+        assert sorted(loc.text or "" for loc in listed) == sorted(f"{site.address}{prefix}{page}" for page in pages[code])
 
 
 def test_the_404_page_of_the_root_speaks_every_language_and_the_others_their_own(site: BuiltSite) -> None:
