@@ -1,4 +1,4 @@
-"""A cache on disk for bytes that are expensive to make, such as charts and web fonts.
+"""A cache on disk for bytes that are expensive to make, such as charts.
 
 Takes a key, a text that names everything that the bytes depend on, and a function that makes them. The cache may be
 deleted at any time and shared by threads and builds: two that make the same bytes write the same file. A file

@@ -88,7 +88,7 @@ def check(codes: tuple[str, ...], site: Path | None) -> None:
     """Check pages and catalogs; exit with status 1 if something is wrong. Notes point out doubtful records."""
     from datetime import UTC, datetime
 
-    from generator.checks.checks import check as findings_of, font_notes
+    from generator.checks.checks import check as findings_of
     from generator.checks.data_notes import data_notes
     from generator.checks.rendered_checks import check_site
     from generator.data.load import load
@@ -99,7 +99,7 @@ def check(codes: tuple[str, ...], site: Path | None) -> None:
         findings += check_site(site, (SOURCE, *codes) if codes else None)
     for finding in findings:
         click.echo(finding)
-    for note in (*font_notes(codes or None), *data_notes(load(), datetime.now(UTC).date())):
+    for note in data_notes(load(), datetime.now(UTC).date()):
         click.echo(f"note: {note}", err=True)
     click.echo(counted(len(findings), "finding") if findings else "no findings", err=True)
     sys.exit(1 if findings else 0)
@@ -159,19 +159,11 @@ FIRST = 10
 
 @main.command("add-language")
 @click.argument("code")
-@click.option(
-    "--font",
-    type=click.Path(path_type=Path),
-    help="A font file for the script, or a folder with Noto fonts. Default: the fonts installed on this machine.",
-)
-def add_language(code: str, font: Path | None) -> None:
-    """Add a language by its code, such as ko or pt-BR, with a font for its script, and list what is left to do.
-
-    To add the font later, run the command again.
-    """
+def add_language(code: str) -> None:
+    """Add a language by its code, such as ko or pt-BR, and list what is left to do."""
     from generator.commands.new_language import add_language as add
 
-    for line in add(code, font=font):
+    for line in add(code):
         click.echo(line)
 
 

@@ -205,7 +205,7 @@ def browser() -> Iterator[Browser]:
 
 
 def copy_of_project(folder: Path, left_out: str = f"*{COMPRESSED}") -> Path:
-    """What a build reads, in a folder of its own. Charts and fonts made before are shared: making them takes long.
+    """What a build reads, in a folder of its own. Charts drawn before are shared: drawing takes long.
 
     Large imports stay behind, because a build of all records takes ten times as long: the fixture `site` has them.
     """

@@ -19,8 +19,6 @@ import polib
 from bench.errors import counted
 from generator.checks import message_checks
 from generator.checks.usage_checks import usage_findings
-from generator.drawing.faces import own_face, script_name
-from generator.drawing.fonts import lacking
 from generator.languages import blocks, catalogs
 from generator.languages.blocks import EXPRESSION, STATEMENT
 from generator.languages.catalogs import ROOT, Message
@@ -33,7 +31,6 @@ from generator.languages.language import (
     load_locale,
     plural_examples,
     plural_forms,
-    script_of,
     translated_languages,
 )
 from generator.languages.page_source import PageSource, read_pages
@@ -56,17 +53,6 @@ def check(root: Path = ROOT, codes: Iterable[str] | None = None) -> list[Finding
         if is_complete(catalog):
             findings += _check_glossary(glossary, code, locales / GLOSSARY, root)
     return sorted(set(findings))
-
-
-def font_notes(codes: Iterable[str] | None = None) -> Iterator[str]:
-    """Yield a note for each language whose script has no font."""
-    for code in translated_languages() if codes is None else codes:
-        if own_face(code) is None:
-            name, script = load_locale(code).get_language_name("en"), script_name(script_of(code))
-            yield (
-                f"{name} ({code}): the guide has no font for the script {script}, so charts and cards are in English. "
-                f"`python -m generator add-language {code}` adds one"
-            )
 
 
 # --- Pages ------------------------------------------------------------------------------------------------------------
@@ -222,10 +208,6 @@ def _check_entry(entry: polib.POEntry, code: str, glossary: Glossary, *, complet
         yield from _check_plural(entry, translations, code, glossary)
     else:
         yield from message_checks.check_translation(entry.msgid, translations[0], code, glossary)
-    if missing := lacking("".join(translation.split()) for translation in translations) if own_face(code) else []:
-        names = ", ".join(f"{character} (U+{ord(character):04X})" for character in missing)
-        what = f"no font of the guide has {names}, so charts and cards with this text are in English"
-        yield Violation("glyph", what, "use different characters")
     for translation in translations:
         yield from _check_measurements(f"{entry.msgid} {entry.msgid_plural}", translation)
 

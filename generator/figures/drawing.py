@@ -188,12 +188,14 @@ def _saved(drawing: Drawing | Curves, mirrored: bool) -> bytes:
         _draw_curves(canvas, drawing)
     else:
         draw(canvas, drawing)
-    return canvas.saved("svg", metadata={"Date": None, "Creator": None})
+    # Text stays text, in a font of the reader's system, which is rarely wider than the one that measured it.
+    content = canvas.saved("svg", metadata={"Date": None, "Creator": None})
+    return content.replace(b"'DejaVu Sans'", b"system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif")
 
 
 @contextmanager
 def _any_script() -> Iterator[None]:
-    """Draw boxes for the letters of a name in another script without a warning: the page has the name too."""
+    """Measure a name in another script without a warning: the reader's system has a font for it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
         yield
@@ -390,7 +392,7 @@ def _draw_dots(axes: Axes, row: Row, middle: float) -> None:
     for shape, mark in zip("osD^v", row.marks, strict=False):
         if mark:
             _draw_interval(axes, mark, middle)
-            _draw_dot(axes, mark, middle, shape, 8)
+            _draw_dots_at(axes, [mark.value], middle, shape, 8, mark.role, hollow=mark.hollow)
 
 
 def _draw_box(axes: Axes, row: Row, middle: float) -> None:
@@ -399,15 +401,19 @@ def _draw_box(axes: Axes, row: Row, middle: float) -> None:
         axes.plot([box.low, box.high], [middle, middle], color=colour, marker="|", markersize=6)
         axes.barh(middle, box.upper - box.lower, 13, left=box.lower, color=colour)
         axes.vlines(box.median, middle - 9, middle + 9, color=_light("text"), linewidth=2.5)
-    for mark in row.marks:
-        if mark:
-            _draw_dot(axes, mark, middle, "o", 5)
+    marks = [mark for mark in row.marks if mark]
+    for role, hollow in dict.fromkeys((mark.role, mark.hollow) for mark in marks):  # each call defines its shape anew
+        values = [mark.value for mark in marks if (mark.role, mark.hollow) == (role, hollow)]
+        _draw_dots_at(axes, values, middle, "o", 5, role, hollow=hollow)
 
 
-def _draw_dot(axes: Axes, mark: Mark, y: float, shape: str, size: float) -> None:
-    colour = _light(mark.role)
-    fill = "none" if mark.hollow else colour
-    axes.plot(mark.value, y, shape, markersize=size, color=colour, markerfacecolor=fill, zorder=4, clip_on=False)
+def _draw_dots_at(
+    axes: Axes, values: Sequence[float], y: float, shape: str, size: float, role: Role, *, hollow: bool
+) -> None:
+    colour = _light(role)
+    fill = "none" if hollow else colour
+    at = [y] * len(values)
+    axes.plot(values, at, shape, markersize=size, color=colour, markerfacecolor=fill, zorder=4, clip_on=False)
 
 
 def _draw_interval(axes: Axes, mark: Mark, y: float) -> None:

@@ -24,7 +24,6 @@ from generator.site.mkdocs_files import EditionFile
 from generator.site.mkdocs_internals import read_page, write_page, write_theme_template
 from generator.site.search_index import SearchIndex
 from generator.site.theme import offers
-from generator.site.web_fonts import Letters, web_fonts, whole_fonts
 
 SEARCH = "material/search"
 SEARCH_INDEX = "search/search_index.json"
@@ -131,7 +130,7 @@ class EditionSite:
             return self._context
         frame = shared, *_frame(edition, self._guide.languages)
         if self._context is None or frame != self._frame:
-            self._context, self._frame = _new_context(self._configure(), edition, whole_fonts(edition.language)), frame
+            self._context, self._frame = _new_context(self._configure(), edition), frame
         else:
             self._context.update(edition)
         self._edition, self._shared = edition, shared
@@ -154,8 +153,7 @@ class EditionSite:
         Raises whatever is wrong with the sources.
         """
         edition = self._guide.edition(self._code)
-        fonts = web_fonts(edition.language, {page.uri: Letters.of(page.content) for page in edition.pages})
-        return _new_context(self._configure(), edition, (*edition.emitted, *fonts)).build_all()
+        return _new_context(self._configure(), edition, edition.emitted).build_all()
 
 
 def _frame(edition: Edition, languages: Iterable[Language]) -> tuple[Hashable, ...]:
@@ -164,7 +162,7 @@ def _frame(edition: Edition, languages: Iterable[Language]) -> tuple[Hashable, .
     return edition.interface, titles, tuple(offers(languages).items())
 
 
-def _new_context(config: MkDocsConfig, edition: Edition, others: Iterable[SiteFile]) -> _Context:
+def _new_context(config: MkDocsConfig, edition: Edition, others: Iterable[SiteFile] = ()) -> _Context:
     """Run MkDocs' own build as far as it comes before pages, and write the `others`: files that are no pages."""
     config = config.plugins.on_config(config)
     config.plugins.on_pre_build(config=config)

@@ -4,7 +4,7 @@ MkDocs itself builds an empty site. For each language, the plugin loads ``mkdocs
 that each has its own search index, navigation, sitemap and 404 page. A build makes all of them, and the server
 those that a browser asks for: see `generator.site.edition_site`. Nothing is written into `docs_dir`.
 
-Templates below ``docs/theme`` may use `language`, `languages`, `wording`, `preloaded`, `policy`, `to_root`, `root_url`,
+Templates below ``docs/theme`` may use `language`, `languages`, `wording`, `policy`, `to_root`, `root_url`,
 `metadata_of(page)`, `sidebars`, `feed()`, `feed_id`, `first_moment`, gettext functions, and the filters `marked` for a
 text that may be untranslated and `in_markdown` for one that Markdown shall not read: see `AtlasPlugin.on_env`.
 """
@@ -56,7 +56,6 @@ from generator.site.publishing import address, is_published, refuse_uncommitted,
 from generator.site.search_index import SearchIndex
 from generator.site.site_build import Outcome, SiteBuild, concerns_site
 from generator.site.theme import SidebarCache, install, offers, translate
-from generator.site.web_fonts import STYLESHEET, preloaded
 
 if TYPE_CHECKING:
     from generator.live.strip import LiveRun
@@ -198,7 +197,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         edition = self._edition
         install(config, publish_files=self._is_source)
         apply_language(config, edition.language)
-        config.extra_css.insert(0, STYLESHEET)
         config.extra["scope"] = (
             urlsplit(self._root_url(config)).path or "/"
         )  # light or dark is chosen for all languages
@@ -228,7 +226,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             languages=self.guide.languages,
             offers=offers(self.guide.languages),
             wording=wording(edition.language),
-            preloaded=preloaded(edition.language.code),
             to_root="../" if edition.language.prefix else "",
             root_url=self._root_url(config),
             metadata_of=partial(self._metadata, config=config),
@@ -296,7 +293,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             return fault if code == SOURCE else f"{_named(code)}: {fault}"
 
     def on_build_error(self, *, error: Exception) -> None:
-        """Stop all languages. Report a mistake in a template or font, and an unusable folder, without a traceback."""
+        """Stop all languages. Report a mistake in a template, and an unusable folder, without a traceback."""
         self._progress.end()
         if self._build:
             self._build.stop()

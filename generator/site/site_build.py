@@ -28,7 +28,6 @@ from bench.errors import AtlasError
 from generator.parallel import CallError, ForkedCall, start
 from generator.site import PLUGIN
 from generator.site.theme import compile_templates
-from generator.site.web_fonts import cut_latin
 
 Outcome = Mapping[str, bytes] | str
 """The outlines of the pages of a language, by file, or why it could not be built."""
@@ -58,10 +57,10 @@ class SiteBuild:
             shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
         config.site_dir = str(self.unfinished)
         logging.getLogger("mkdocs").addHandler(self._warnings)
-        self._shared = ForkedCall(partial(_share, config))
+        self._shared = ForkedCall(partial(compile_templates, config))
 
     def wait_for_shared(self) -> None:
-        """Wait for the fonts and templates that all languages share."""
+        """Wait for the templates that all languages share."""
         if self._shared:
             self._shared.result_or_repeat()
 
@@ -140,11 +139,6 @@ def concerns_site(error: OSError, *sites: str | Path) -> bool:
     """Whether an error is about a file of these folders. Where there is no space left, the system names no file."""
     names = [str(name) for name in (error.filename, error.filename2) if name]
     return not names or any(Path(name).is_relative_to(site) for name in names for site in sites if site)
-
-
-def _share(config: MkDocsConfig) -> None:
-    cut_latin()
-    compile_templates(config)
 
 
 def _log_error(error: Exception) -> None:

@@ -31,7 +31,6 @@ from generator.languages.language import Language
 from generator.pages.guide import Edition, guide_of
 from generator.site import PLUGIN
 from generator.site.material import labels
-from generator.site.web_fonts import STYLESHEET, Letters, web_fonts
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -102,8 +101,7 @@ def _files(edition: Edition, languages: Iterable[Language], root: Path) -> Itera
     settings = _settings(edition, languages, root)
     yield f"{code}.yml", yaml.safe_dump(settings, allow_unicode=True, sort_keys=False).encode()
     scripts = _page_scripts(edition.language, root)
-    letters = {page.uri: Letters.of(page.content) for page in edition.pages}
-    for file in (*edition.files, *web_fonts(edition.language, letters)):
+    for file in edition.files:
         content = file.content
         if isinstance(content, str) and file.uri.endswith(".md"):
             content = _from_source(file.uri, content + _scripts_of(file.uri, content, scripts))
@@ -173,7 +171,7 @@ def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> di
         "theme": _theme(settings["theme"], language),
         "plugins": [name for name in settings["plugins"] if PLUGIN not in name],
         "nav": edition.navigation(settings["nav"]),
-        "extra_css": [STYLESHEET, *settings["extra_css"]],
+        "extra_css": settings["extra_css"],
         "extra": {"alternate": alternate, "scope": urlsplit(settings["site_url"]).path},
     }
 

@@ -14,7 +14,7 @@ from conftest import ROOT, BuiltSite
 LISTED: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/assets/licences.toml").read_text(encoding="utf-8"))[
     "shipped"
 ]
-SHIPPED = ("docs/assets", "docs/theme", "generator/fonts", "generator/templates", "bench/assets")
+SHIPPED = ("docs/assets", "docs/theme", "generator/templates", "bench/assets")
 
 
 def owners(path: str, kind: str) -> list[str]:
@@ -55,6 +55,6 @@ def test_what_is_listed_is_there_with_its_licence() -> None:
 
 
 def test_the_licences_of_others_are_published(site: BuiltSite) -> None:
-    for path in ("fonts/OFL.txt", "assets/third-party.txt", "assets/licences.toml"):
+    for path in ("assets/third-party.txt", "assets/licences.toml"):
         assert (site.folder / path).is_file()
     assert (site.folder / "assets/javascripts/explorer/vendor/LICENSES.txt").is_file()

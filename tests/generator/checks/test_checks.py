@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polib
 import pytest
 from guide_figures import GUIDE, copy_of_guide
 
 from generator.checks.checks import check
-from generator.languages.language import catalog_path, load_language
+from generator.languages.language import load_language
 
 
 @pytest.fixture
@@ -140,13 +139,3 @@ def test_an_arabic_form_of_several_numbers_says_which(
     assert load_language("ar", root / "locales").plural_index(int(numbers)) == index
     said = [what for _, what in found(root, file)]
     assert [what.startswith(f"msgstr[{index}], for {numbers}") for what in said] == [True] * needs_its_number
-
-
-def test_a_character_that_no_font_has_is_found_with_its_message(root: Path) -> None:
-    catalog = catalog_path("zh", root / "locales")
-    entry = next(each for each in polib.pofile(str(catalog)) if each.msgstr and not each.msgid_plural)
-    edit(root, "locales/zh/LC_MESSAGES/messages.po", f'msgstr "{entry.msgstr}"', f'msgstr "{entry.msgstr}𓀀"')
-    (finding,) = (each for each in check(root, ["zh"]) if each.rule == "glyph")
-    assert "U+13000" in finding.what
-    assert finding.file == "locales/zh/LC_MESSAGES/messages.po"
-    assert entry.msgid.startswith(finding.message.rstrip("…"))

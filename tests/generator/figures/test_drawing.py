@@ -69,7 +69,6 @@ def test_the_same_drawing_gives_the_same_bytes_without_a_date(drawn: Drawing | C
     first, again = (drawing._saved(drawn, mirrored=False) for _ in range(2))
     assert first == again
     assert b"<dc:date>" not in first
-    assert b"<text" not in first, "letters are shapes, so no reader needs a font"
     assert first != drawing._saved(drawn, mirrored=True)
 
 
@@ -88,8 +87,9 @@ def test_dark_is_the_same_drawing_in_other_colours() -> None:
     assert not [each for each, _ in COLOURS.values() if each.encode() in dark]
 
 
-def test_a_name_in_another_script_is_drawn_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
-    drawing._saved(Drawing("bars", (Panel((Row("โมเดล", (Mark(2.0, "gain"),)),)),)), mirrored=False)
+def test_a_name_in_another_script_is_text_for_fonts_of_the_system(recwarn: pytest.WarningsRecorder) -> None:
+    drawn = drawing._saved(Drawing("bars", (Panel((Row("โมเดล", (Mark(2.0, "gain"),)),)),)), mirrored=False)
+    assert ">โมเดล</text>" in drawn.decode()
     assert not [each for each in recwarn if "Glyph" in str(each.message)]
 
 

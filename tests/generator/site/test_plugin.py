@@ -156,7 +156,9 @@ def test_each_search_index_holds_the_pages_of_its_language_and_no_other(site: Bu
 def test_sitemaps_list_every_page(site: BuiltSite, pages: Pages) -> None:
     for code, prefix in PREFIXES.items():
         listed = ET.parse(site.folder / prefix / "sitemap.xml").iterfind(".//{*}loc")
-        assert sorted(loc.text or "" for loc in listed) == sorted(f"{site.address}{prefix}{page}" for page in pages[code])
+        assert sorted(loc.text or "" for loc in listed) == sorted(
+            f"{site.address}{prefix}{page}" for page in pages[code]
+        )
 
 
 def test_the_404_page_of_the_root_speaks_every_language_and_the_others_their_own(site: BuiltSite) -> None:
