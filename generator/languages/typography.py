@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import logging
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html import unescape
-from unicodedata import bidirectional, category, east_asian_width
+from unicodedata import bidirectional, east_asian_width
 
 CJK = (
     r"\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
@@ -27,9 +26,6 @@ CJK_PUNCTUATION = (
 
 ARABIC = r"\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc"
 """Character class of Arabic letters (not digits, not punctuation)."""
-
-APART = re.compile(rf"[\0-\u02ff\u0370-\u058f\u1e00-\u2bff{CJK}{CJK_PUNCTUATION}]*")
-"""Matches a text whose letters look the same alone as together. Others join, form clusters or carry marks."""
 
 RIGHT_TO_LEFT = rf"{ARABIC}\u0590-\u05ff\u0700-\u085f\ufb1d-\ufb4f"
 """Character class of the letters that run from the right: Arabic, Hebrew, Syriac, Thaana, N'Ko and others."""
@@ -82,15 +78,6 @@ def counted(html: str) -> str:
     return _COUNTED.sub(lambda match: f"{match[1]}\u00a0" if match[1] else match[0], html)
 
 
-def shortened(text: str, room: float, width: Callable[[str], float]) -> str:
-    """Return the text, or as much of it as fits with an ellipsis. A letter keeps its marks."""
-    if width(text) <= room:
-        return text
-    ends = [end for end in range(1, len(text)) if not category(text[end]).startswith("M")]
-    most = bisect_right(ends, room, key=lambda end: width(f"{text[:end]}…"))
-    return f"{text[: ends[most - 1]].rstrip()}…" if most else "…"
-
-
 # --- Expressions in Chinese and Japanese ------------------------------------------------------------------------------
 
 _SEAM = "\ue002"  # private use: no page holds it
@@ -132,10 +119,6 @@ def isolate_latin(text: str) -> str:
     return _LATIN_RUN.sub(lambda run: f'<bdi dir="ltr">{run[0]}</bdi>' if run["latin"] else run[0], text)
 
 
-FROM_THE_RIGHT = re.compile(f"[{RIGHT_TO_LEFT}{RIGHT_TO_LEFT_MARK}]")
-"""Matches a line that runs from the right: it has such a letter or the right-to-left mark."""
-
-
 def from_the_right(text: str) -> str:
     """Return plain text with a right-to-left mark before it, unless its first letter runs from the right already.
 
@@ -151,30 +134,6 @@ _CODE = re.compile(r"<(code|kbd|pre|samp)\b(?![^>]*\bdir=)")
 def code_from_the_left(html: str) -> str:
     """Give each piece of code in right-to-left HTML a direction of its own: a reader mode drops the stylesheet."""
     return _CODE.sub(r'<\1 dir="ltr"', html)
-
-
-_WORD = re.compile(r" *[^ ]+| +")
-_SIGN_FIRST = re.compile(r" +[^\w ]")
-_AFTER_CJK = re.compile(r"[\u2e80-\uffef][\W\d_]*\Z")
-_RUN = re.compile(rf" *[^ ]+(?: +[^ {RIGHT_TO_LEFT}{RIGHT_TO_LEFT_MARK}][^ ]*)*| +")
-
-
-def parts(line: str) -> list[str]:
-    """Split a line into words with the spaces before them, so that the parts side by side look like the whole line.
-
-    The first part of a right-to-left line is the rightmost, and each part starts with a right-to-left mark. Numbers,
-    signs and Latin words stay in one part with the word before them, because their direction depends on it.
-    """
-    if FROM_THE_RIGHT.search(line):
-        return [f"{RIGHT_TO_LEFT_MARK}{run}" for run in _RUN.findall(line.removeprefix(RIGHT_TO_LEFT_MARK))]
-    words: list[str] = []
-    for word in _WORD.findall(line):
-        # A sign is set in the script of the letter before it, which decides on its kerning.
-        if _SIGN_FIRST.match(word) and _AFTER_CJK.search("".join(words)):
-            words[-1] += word
-        else:
-            words.append(word)
-    return words
 
 
 _EMBEDDED = re.compile(f"{LEFT_TO_RIGHT_MARK}(.*?){LEFT_TO_RIGHT_MARK}", re.DOTALL)

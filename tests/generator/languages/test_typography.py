@@ -20,7 +20,6 @@ from generator.languages.typography import (
     mark_seams,
     plain,
     plain_alternatives,
-    shortened,
     space_cjk,
     together,
 )
@@ -100,14 +99,6 @@ def test_attributes_and_titles_take_marks_instead_of_elements() -> None:
     isolated = '<bdi dir="ltr">ViT</bdi>'
     assert plain(f"زمن {isolated}") == "زمن \u200eViT\u200e"
     assert plain_alternatives(f"![زمن {isolated}](a.svg) {isolated}") == f"![زمن \u200eViT\u200e](a.svg) {isolated}"
-
-
-@pytest.mark.parametrize(
-    ("text", "room", "short"),
-    [("latency", 7, "latency"), ("latency", 5, "late…"), ("two words", 5, "two…"), ("latency", 0, "…")],
-)
-def test_a_text_that_is_too_long_ends_with_an_ellipsis(text: str, room: int, short: str) -> None:
-    assert shortened(text, room, len) == short
 
 
 @pytest.mark.parametrize("text", ["torch.compile من الداخل", "\u200eA100\u200e: زمن", "A100", "(GPU) و", "12"])
