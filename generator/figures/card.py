@@ -10,7 +10,7 @@ from functools import partial
 
 from generator.data.selection import Rows
 from generator.figures.charts import distributions, factor
-from generator.figures.drawing import COLOURS, WIDTH, Canvas, Drawing, Panel, draw, height
+from generator.figures.drawing import COLOURS, WIDTH, Canvas, Drawing, draw, height
 
 SIZE = 1200, 630
 """Width and height in pixels, as recommended for Open Graph."""
@@ -30,7 +30,7 @@ def card(name: str, rows: Rows) -> bytes:
     boxes = [replace(row, label=row.label.rpartition(" · ")[0], marks=(), extremes=()) for row in distributions(rows)]
     if medians := sorted(row.box.median for row in boxes if row.box):
         write(112, "–".join(dict.fromkeys(map(factor, (medians[0], medians[-1])))), weight="bold", size=34)
-        while height(chart := Drawing("boxes", (Panel(tuple(boxes)),))) > canvas.height - TOP - MARGIN / 2:
+        while height(chart := Drawing("boxes", tuple(boxes))) > canvas.height - TOP - MARGIN / 2:
             boxes.pop()
         draw(canvas, chart, TOP)
     return canvas.saved("png", dpi=72 * scale, facecolor="white")

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bench.records.record import Status
-from bench.statistics.verdicts import Verdict, judge_change
+from bench.statistics.verdicts import judge_change
 from generator.data.digits import digits
 from generator.data.selection import Row, Rows, is_compared
 from generator.figures import drawing
-from generator.figures.drawing import STEPS, VERDICTS, Box, Curves, Drawing, Mark, Panel, Role
+from generator.figures.drawing import STEPS, VERDICTS, Box, Curves, Drawing, Mark, Role
 from generator.figures.tables import is_newest
 from generator.figures.words import DOUBT, Words, is_same, row_coordinate, varying
 from generator.languages.language import UNKNOWN, Language
@@ -38,16 +38,6 @@ class Chart:
     axis: str
     legend: Legend = ()
 
-    @property
-    def width(self) -> int:
-        """Width in pixels."""
-        return drawing.WIDTH
-
-    @property
-    def height(self) -> int:
-        """Height in pixels."""
-        return drawing.height(self.drawing)
-
 
 # ── The charts ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -65,7 +55,7 @@ def latency(rows: Rows, language: Language, *, brief: bool = False) -> Chart:
     ]
     headline = gettext("Latency, eager and compiled")
     return Chart(
-        Drawing("dots", (Panel(tuple(lines)),)),
+        Drawing("dots", tuple(lines)),
         selection.finding(headline),
         selection.caption(headline, selection.notes(), brief=brief),
         gettext("latency in ms, logarithmic scale (lower is better)"),
@@ -87,13 +77,13 @@ def speedup(rows: Rows, language: Language) -> Chart:
         figures = tuple(_speedup_text(row) if row else "" for row in bars)
         lines.append(drawing.Row(selection.label(group), marks, figures))
     size_names = ((selection.words.fact("batch_size", {"batch_size": size}), role) for size, role in steps.items())
-    headline, panel = language.gettext("Speedup of the compiled model over eager"), Panel(tuple(lines))
+    headline = language.gettext("Speedup of the compiled model over eager")
     return Chart(
-        Drawing("bars", (panel,)),
+        Drawing("bars", tuple(lines)),
         selection.finding(headline),
         selection.caption(headline, selection.notes()),
-        higher_is_better(language),
-        tuple(size_names) if steps else legend_of([panel], selection.words),
+        language.gettext("speedup (higher is better)"),
+        tuple(size_names) if steps else _legend(lines, selection.words),
     )
 
 
@@ -101,17 +91,22 @@ def overview(rows: Rows, language: Language) -> Chart:
     """Draw how the speedup is distributed on each device, with the least and the largest of it."""
     selection = _Selection(rows, language)
     headline = language.gettext("Distribution of the speedup when compiled")
-    panel = Panel(tuple(distributions(rows)))
-    notes = [boxes_explained(language)]
-    if hollow := sum(mark.hollow for row in panel.rows for mark in row.marks if mark):
+    lines = tuple(distributions(rows))
+    notes = [
+        language.gettext(
+            "Each box spans the middle half of the comparisons, with a line at the median; thin lines run from the 5th "
+            "to the 95th percentile. A box is colored where at least three quarters of the comparisons agree."
+        )
+    ]
+    if hollow := sum(mark.hollow for line in lines for mark in line.marks if mark):
         message = language.gettext("Hollow dots: %(count)s more, marked as doubtful by the data lint.")
         notes.append(Words(language, html=True).say(message, count=language.number(hollow)))
     return Chart(
-        Drawing("boxes", (panel,)),
-        selection.words.sentences([selection.described(headline), *spreads([panel], selection.words)]),
+        Drawing("boxes", lines),
+        selection.words.sentences([selection.described(headline), *_spreads(lines, selection.words)]),
         selection.caption(headline, notes),
-        higher_is_better(language),
-        legend_of([panel], selection.words),
+        language.gettext("speedup (higher is better)"),
+        _legend(lines, selection.words),
     )
 
 
@@ -130,44 +125,30 @@ def distributions(rows: Rows) -> Iterator[drawing.Row]:
             apart = [known[0][name] for name in ("origin", "workload") if not is_same(row[name] for row in others)]
             box, ends = Box.of(row["speedup"] for row in known), known[:: max(len(known) - 1, 1)]
             yield drawing.Row(
-                " · ".join((_device(known[0]), *apart, f"n = {len(known):,}")),
+                " · ".join((_fact(known[0], "device"), *apart, f"n = {len(known):,}")),
                 tuple(map(_speedup_mark, group if len(group) <= MOST_DOTS else ends)),
                 (factor(box.median),),
                 box,
-                VERDICTS.get(judged(1 / box.upper - 1, 1 / box.lower - 1), "zero"),
+                _role_of(box),
                 tuple(f"{row['model_label']} {_speedup_text(row)}" for row in ends),
             )
 
 
-def spreads(panels: Iterable[Panel], words: Words) -> Iterator[str]:
+def _role_of(box: Box) -> Role:
+    """Return the colour of the verdict that three of four speedups deserve, grey where they differ."""
+    verdicts = {judge_change(1 / speedup - 1) for speedup in (box.lower, box.upper)}
+    return VERDICTS.get(verdicts.pop(), "zero") if len(verdicts) == 1 else "zero"
+
+
+def _spreads(lines: Iterable[drawing.Row], words: Words) -> Iterator[str]:
     """Yield a sentence for each box: its median and its quartiles."""
     message = words.language.gettext(
         "%(name)s: median %(median)s, with half of the comparisons between %(lower)s and %(upper)s."
     )
-    for panel in panels:
-        for row in panel.rows:
-            if row.box:
-                figures = {name: factor(getattr(row.box, name)) for name in ("median", "lower", "upper")}
-                yield words.say(message, name=words.facts([panel.title, row.label]), **figures)
-
-
-def higher_is_better(language: Language) -> str:
-    """Name the axis of speedups."""
-    return language.gettext("speedup (higher is better)")
-
-
-def boxes_explained(language: Language) -> str:
-    """Say how to read a box."""
-    return language.gettext(
-        "Each box spans the middle half of the comparisons, with a line at the median; thin lines run from the 5th to "
-        "the 95th percentile. A box is colored where at least three quarters of the comparisons agree."
-    )
-
-
-def judged(lower: float, upper: float) -> Verdict:
-    """Return the verdict on the quartiles of changes of a time: that of three in four, else inconclusive."""
-    ends = {judge_change(lower), judge_change(upper)}
-    return ends.pop() if len(ends) == 1 else "inconclusive"
+    for line in lines:
+        if line.box:
+            figures = {name: factor(getattr(line.box, name)) for name in ("median", "lower", "upper")}
+            yield words.say(message, name=line.label, **figures)
 
 
 def factor(value: float, places: int = 2) -> str:
@@ -192,10 +173,9 @@ class _Selection:
     def label(self, line: Sequence[Row]) -> str:
         """Return the name of a line as drawings have it: in the words of the records, which every language shares. It
         is marked where the data lint doubts one of its rows."""
-        first = row_coordinate(self.columns)
-        names = dict.fromkeys((first, *self.columns))
-        facts = (_NAMES[name](line[0], name) if name in _NAMES else str(line[0][name]) for name in names)
-        return " · ".join(filter(None, facts)) + f" {DOUBT}" * any(map(_is_doubtful, line))
+        columns = dict.fromkeys((row_coordinate(self.columns), *self.columns))
+        facts = filter(None, (_fact(line[0], each) for each in columns))
+        return " · ".join(facts) + f" {DOUBT}" * any(map(_is_doubtful, line))
 
     def described(self, headline: str) -> str:
         """Return a sentence with the headline and what the cells have in common."""
@@ -209,21 +189,15 @@ class _Selection:
         """Return the main finding of a chart of comparisons with its numbers, as plain text."""
         gettext = self.language.gettext
         known = sorted(self.trusted, key=lambda row: float(row["speedup"]), reverse=True)
-        sentences = [self.described(headline)]
-        if not known:
-            return self.words.sentences([*sentences, gettext("There are no latencies to compare.")])
-        message = gettext("The largest gain: %(name)s goes from %(eager)s to %(compiled)s (%(change)s).")
-        if known[0]["speedup"] <= 1:
-            message = gettext(
-                "Nothing becomes faster. The smallest loss: %(name)s goes from %(eager)s to %(compiled)s (%(change)s)."
-            )
-        sentences.append(self._extreme(message, known[0]))
-        if len(known) > 1:
-            message = gettext("The smallest gain: %(name)s goes from %(eager)s to %(compiled)s (%(change)s).")
-            if known[-1]["speedup"] <= 1:
-                message = gettext("The largest loss: %(name)s goes from %(eager)s to %(compiled)s (%(change)s).")
-            sentences.append(self._extreme(message, known[-1]))
-        return self.words.sentences(sentences)
+        messages = (
+            gettext("The largest speedup: %(name)s goes from %(eager)s to %(compiled)s (%(speedup)s)."),
+            gettext("The smallest speedup: %(name)s goes from %(eager)s to %(compiled)s (%(speedup)s)."),
+        )
+        ends = known[:: max(len(known) - 1, 1)]
+        found = [self._extreme(message, row) for message, row in zip(messages, ends, strict=False)]
+        return self.words.sentences(
+            [self.described(headline), *(found or [gettext("There are no latencies to compare.")])]
+        )
 
     def _extreme(self, message: str, row: Row) -> str:
         columns = dict.fromkeys((row_coordinate(self.columns), *self.columns, *filter(None, [self.apart])))
@@ -232,7 +206,7 @@ class _Selection:
             name=self.words.facts(self.words.fact(column, row) for column in columns),
             eager=self.language.milliseconds(row["eager_ms"], digits(row, "eager_ms")),
             compiled=self.language.milliseconds(row["compiled_ms"], digits(row, "compiled_ms")),
-            change=_speedup_text(row),
+            speedup=_speedup_text(row),
         )
 
     def caption(self, headline: str, notes: Iterable[str], *, brief: bool = False) -> str:
@@ -257,20 +231,19 @@ class _Selection:
             yield words.doubted()
 
 
-def _device(row: Row, _name: str = "") -> str:
-    """Return the name of a device, of a CPU with its cores as data sheets have them: ``2C``."""
-    cores = f" {row['cores']}C" if row["device_type"] == "cpu" and row["cores"] else ""
-    return f"{row['device_name']}{cores}"
-
-
-_NAMES: Any = {
-    "device": _device,
-    "model": lambda row, _: row["model_label"],
-    "torch": lambda row, _: f"PyTorch {row['torch']}",
-    "dynamic": lambda row, name: f"{name}={row[name]}",
-    "batch_size": lambda row, name: f"{name}={row[name]:,}",
-    "threads": lambda row, name: f"{name}={row[name]}",
-}
+def _fact(row: Row, column: str) -> str:
+    """Return the value of a coordinate in the words of the records; a CPU with its cores as on data sheets: ``2C``."""
+    match column:
+        case "device":
+            cores = f" {row['cores']}C" if row["device_type"] == "cpu" and row["cores"] else ""
+            return f"{row['device_name']}{cores}"
+        case "model":
+            return str(row["model_label"])
+        case "torch":
+            return f"PyTorch {row['torch']}"
+        case "dynamic" | "batch_size" | "threads":
+            return f"{column}={row[column]}"
+    return str(row[column])
 
 
 def _split(rows: Iterable[Row], columns: Sequence[str]) -> list[list[Row]]:
@@ -321,10 +294,9 @@ def _or(value: float | None, default: float) -> float:
     return default if value is None else value
 
 
-def legend_of(panels: Iterable[Panel], words: Words) -> Legend:
+def _legend(lines: Iterable[drawing.Row], words: Words) -> Legend:
     """Return the colours of the verdicts that occur, and their words."""
-    rows = [row for panel in panels for row in panel.rows]
-    found = {row.role for row in rows if row.box} | {mark.role for row in rows for mark in row.marks if mark}
+    found = {role for line in lines for role in (line.box and line.role, *(mark.role for mark in line.marks if mark))}
     names: Mapping[Role, str] = {
         **{role: words.named("verdict", verdict) for verdict, role in VERDICTS.items()},
         "zero": words.language.gettext("same or inconclusive"),

@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -89,12 +89,6 @@ class Box:
         low, lower, middle, upper, high = map(float, np.quantile(known, (0.05, 0.25, 0.5, 0.75, 0.95)))
         return cls(low, lower, middle, upper, high, known.size)
 
-    def map(self, function: Callable[[float], float]) -> Box:
-        """Return the box of the values of a monotonic function."""
-        low, lower, middle, upper, high = map(function, (self.low, self.lower, self.median, self.upper, self.high))
-        ends = (low, lower, middle, upper, high) if low <= high else (high, upper, middle, lower, low)
-        return Box(*ends, self.count)
-
 
 @dataclass(frozen=True)
 class Row:
@@ -113,14 +107,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Panel:
-    """Rows under one name."""
-
-    rows: tuple[Row, ...]
-    title: str = ""
-
-
-@dataclass(frozen=True)
 class Drawing:
     """Rows on one logarithmic scale, on which twice as fast and half as fast are equally far from equal.
 
@@ -128,7 +114,7 @@ class Drawing:
     """
 
     kind: Literal["bars", "dots", "boxes"]
-    panels: tuple[Panel, ...]
+    rows: tuple[Row, ...]
 
     @property
     def unit(self) -> str:
@@ -240,7 +226,6 @@ _SIZE = 14.0  # of text, as in the style
 _LINE = 20.0  # of text above or below the marks of a row
 _GAP = 10.0
 _EDGE = 24.0  # half of the widest label of a tick
-_TITLE = 34.0
 _AXIS = 24.0
 _BAR = 15.0
 _PITCH = {"bars": _BAR, "dots": 27.0, "boxes": 27.0}
@@ -251,10 +236,10 @@ class _Layout:
     """Where the rows of a drawing are, in pixels from the top: names before the plot, figures after it."""
 
     def __init__(self, drawing: Drawing) -> None:
-        self.rows = [row for panel in drawing.panels for row in panel.rows]
-        self.drawing = drawing
+        self.drawing, self.rows = drawing, drawing.rows
         self.is_stacked = any(len(row.label) > _LETTERS for row in self.rows)
-        self.height = sum(map(self.of_panel, drawing.panels)) + _AXIS + 2
+        self.above = _LINE if self.is_stacked else 0.0
+        self.height = sum(map(self.of_row, self.rows)) + _AXIS + 2
 
     @cached_property
     def start(self) -> float:
@@ -267,21 +252,13 @@ class _Layout:
         """Where the plot ends: before the widest figure."""
         return WIDTH - max((_EDGE, *(_width(text) + _GAP for row in self.rows for text in row.figures)))
 
-    def of_panel(self, panel: Panel) -> float:
-        """Return the height of a panel with its title."""
-        return (_TITLE if panel.title else 0.0) + sum(map(self.of_row, panel.rows))
-
     def of_row(self, row: Row) -> float:
         """Return the height of a row."""
-        return self._above + self._marks(row) + _LINE * _lines(row.extremes)
+        return self.above + self._marks(row) + _LINE * _lines(row.extremes)
 
     def middle(self, row: Row) -> float:
         """Return the middle of the marks of a row, from its top."""
-        return self._above + self._marks(row) / 2
-
-    @property
-    def _above(self) -> float:
-        return _LINE if self.is_stacked else 0.0
+        return self.above + self._marks(row) / 2
 
     def _marks(self, row: Row) -> float:
         pitch = _PITCH[self.drawing.kind]
@@ -325,37 +302,32 @@ def log_ticks(low: float, high: float, gap: float = 0.12) -> list[float]:
 
 
 def draw(canvas: Canvas, drawing: Drawing, top: float = 0.0) -> None:
-    """Draw the panels below each other, from `top` down."""
+    """Draw the rows below each other, from `top` down."""
     layout = _Layout(drawing)
     values = [*_values(drawing)] or [1.0]
     low, high = min(values) * 0.97, max(values) * 1.03
     ticks = log_ticks(low, high, 46 / (layout.end - layout.start))
-    for panel in drawing.panels:
-        if panel.title:
-            canvas.text(0, top + _TITLE - _GAP, panel.title, weight="bold")
-            top += _TITLE
-        bottom = top + sum(map(layout.of_row, panel.rows))
-        axes = canvas.axes(layout.start, layout.end, top, bottom)
-        axes.set(xscale="log", xlim=(high, low) if canvas.mirrored else (low, high), ylim=(bottom, top))
-        texts = [f"{tick:,.6g}{drawing.unit}" for tick in ticks] if panel is drawing.panels[-1] else [""] * len(ticks)
-        axes.set_xticks(ticks, texts)
-        axes.set_xticks([], minor=True)
-        axes.set_yticks([])
-        for row in panel.rows:
-            middle = top + layout.middle(row)
-            half = layout.of_row(row) / 2 if not (row.extremes or layout.is_stacked) else _LINE / 2 + 2  # clear of text
-            axes.vlines(ticks, middle - half, middle + half, color=_light("grid"), linewidth=1, zorder=0)
-            if drawing.unit:
-                axes.vlines(1.0, middle - half, middle + half, color=_light("zero"), linewidth=1.5, zorder=0)
-            _draw_row(canvas, axes, layout, row, top)
-            top += layout.of_row(row)
+    bottom = top + layout.height - _AXIS
+    axes = canvas.axes(layout.start, layout.end, top, bottom)
+    axes.set(xscale="log", xlim=(high, low) if canvas.mirrored else (low, high), ylim=(bottom, top))
+    axes.set_xticks(ticks, [f"{tick:,.6g}{drawing.unit}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set_yticks([])
+    for row in drawing.rows:
+        middle = top + layout.middle(row)
+        half = layout.of_row(row) / 2 if not (row.extremes or layout.is_stacked) else _LINE / 2 + 2  # clear of text
+        axes.vlines(ticks, middle - half, middle + half, color=_light("grid"), linewidth=1, zorder=0)
+        if drawing.unit:
+            axes.vlines(1.0, middle - half, middle + half, color=_light("zero"), linewidth=1.5, zorder=0)
+        _draw_row(canvas, axes, layout, row, top)
+        top += layout.of_row(row)
 
 
 def _values(drawing: Drawing) -> Iterator[float]:
     """Yield all values that the scale must hold."""
     if drawing.unit:
         yield 1.0
-    for row in (row for panel in drawing.panels for row in panel.rows):
+    for row in drawing.rows:
         found = [value for mark in row.marks if mark for value in (mark.value, mark.low, mark.high)]
         yield from (value for value in found if math.isfinite(value) and value > 0)
         if row.box:

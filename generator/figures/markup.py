@@ -28,6 +28,7 @@ from generator.data.selection import Row, Rows, plain, records
 from generator.figures import findings
 from generator.figures.cells import STATUS_SHOWN, Cells, Link, TableCell, marked
 from generator.figures.charts import Chart
+from generator.figures.drawing import WIDTH, height
 from generator.figures.words import DOUBT, Words
 from generator.languages.typography import in_markdown
 
@@ -102,7 +103,16 @@ def figure(chart: Chart, pictures: tuple[str, str], data: tuple[str, str]) -> st
     `data` is an address and a label.
     """
     light, dark = pictures
-    return render("figure.html.jinja", chart=chart, light=light, dark=dark, data=data[0], label=data[1])
+    return render(
+        "figure.html.jinja",
+        chart=chart,
+        width=WIDTH,
+        height=height(chart.drawing),
+        light=light,
+        dark=dark,
+        data=data[0],
+        label=data[1],
+    )
 
 
 MOST_NOTES = 3

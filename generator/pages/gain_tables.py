@@ -10,6 +10,7 @@ import pandas as pd
 
 from generator.data.registry import CHANGE, IMAGES, N_, RATE
 from generator.data.selection import Rows
+from generator.figures.words import Words
 from generator.pages.gains import MOST_REGRESSIONS, Changes, Gains, History
 
 
@@ -72,6 +73,17 @@ def history_tables(history: History) -> Mapping[str, GainTable]:
             history,
         ),
     }
+
+
+def caption(table: GainTable, by_label: Rows, words: Words) -> str:
+    """Return the headline, what the rows behind the changes have in common with their source, and their number."""
+    language, history = words.language, table.history
+    headline, n = language.gettext(table.headline), table.changes.count
+    if history:
+        headline = words.say(headline, old=f"PyTorch {history.old}", new=f"PyTorch {history.new}")
+    common = words.selection([by_label[label] for label in table.changes.labels], skip=("model", "batch_size"))
+    counted = words.counted(language.ngettext("%(count)s comparison", "%(count)s comparisons", n), n)
+    return words.facts([words.phrase(headline), common, counted])
 
 
 # ── Lines ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,11 +16,10 @@ import numpy as np
 import pandas as pd
 
 from bench.statistics.processes import VARIANTS, VariantName
-from bench.statistics.verdicts import Verdict, judge_changes, time_change
+from bench.statistics.verdicts import judge_changes, time_change
 from generator.data.load import Results
 from generator.data.registry import COORDINATES
 from generator.data.selection import grouped, is_trusted, version_order, where
-from generator.figures.charts import judged
 from generator.figures.drawing import Box
 
 FEWEST = 5
@@ -121,10 +120,6 @@ class Changes:
     def slower(self) -> int:
         """How many rows are clearly worse."""
         return len(self.losses)
-
-    def verdict(self, box: Box) -> Verdict:
-        """Return faster or slower where three of four models or more are, else inconclusive."""
-        return judged(self.as_time(box.lower), self.as_time(box.upper))
 
     def as_time(self, change: float) -> float:
         """Return the change of the time that goes with a change."""

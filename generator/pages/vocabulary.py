@@ -14,7 +14,7 @@ likewise ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``r
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial, wraps
 from textwrap import indent
 from typing import Any
@@ -38,8 +38,7 @@ from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import decision, downloads, examples, explorer, selfcheck
 from generator.pages.atlas import Atlas
-from generator.pages.gain_charts import GainCharts
-from generator.pages.gain_tables import gain_tables, history_tables
+from generator.pages.gain_tables import caption, gain_tables, history_tables
 from generator.pages.gains import Gains, History
 from generator.pages.parts import MOST_LINES, Emit, Parts, known_name
 from generator.pages.site_file import DATA, named_by_content
@@ -335,39 +334,17 @@ class Functions(Parts):
     # What decides the gain
 
     @page_function
-    def gain_chart(self, of: str, *, device: str = "") -> str:
-        """Changes in throughput: ``overview`` (on each GPU, with extremes), ``families``, ``intensity``, ``types`` (of
-        data), or the ``history`` of a device."""
-        gains = gains_of(self.atlas.results)
-        if gains.compared.empty or (of == "types" and not gains.types):
-            return self.nothing()
-
-        def draw(language: Language) -> charts.Chart:
-            drawn = GainCharts(gains, self.atlas.results, language)
-            known: Mapping[str, Callable[[], charts.Chart]] = {
-                "overview": lambda: charts.overview(self.rows_of(gains.compared.index), language),
-                "families": drawn.families,
-                "intensity": drawn.intensity,
-                "types": drawn.types,
-                "history": lambda: drawn.history(self._history(device)),
-            }
-            return known[known_name("chart of gains", of, known)]()
-
-        name = f"gains-{of}-{device}" if device else f"gains-{of}"
-        return self.figure(name, draw, self.in_explorer({"torch": gains.torch}))
-
-    @page_function
     def gain_table(self, of: str, *, device: str = "") -> str:
-        """The same as tables: ``families``, ``intensity``, ``gpus`` (how well the gains on one tell those on another),
-        ``losses`` and ``types``; of a device with two versions ``history``, ``regressions`` and ``equal`` batches."""
+        """Changes in throughput: ``families``, ``intensity``, ``gpus`` (how well the gains on one tell those on
+        another), ``losses`` and ``types``; of a device with two versions ``history``, ``regressions`` and ``equal``
+        batches."""
         results = self.atlas.results
         gains = gains_of(results)
         known = history_tables(self._history(device)) if device else gain_tables(gains, results.by_label)
-        headline, lines, changes, history = known[known_name("table of gains", of, known)]
-        if lines.empty:
+        table = known[known_name("table of gains", of, known)]
+        if table.lines.empty:
             return self.nothing()
-        caption = GainCharts(gains, results, self.language).caption(self.language.gettext(headline), changes, history)
-        return self.tables.table(lines, caption)
+        return self.tables.table(table.lines, caption(table, results.by_label, self.words))
 
     def _history(self, device: str) -> History:
         """Return the history of a device, which has one."""

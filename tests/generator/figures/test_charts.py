@@ -42,7 +42,7 @@ A100 = {"device": "a100", "torch": "2.0.1"}
 
 def lines(chart: charts.Chart) -> list[Row]:
     assert isinstance(chart.drawing, Drawing)
-    return [line for panel in chart.drawing.panels for line in panel.rows]
+    return list(chart.drawing.rows)
 
 
 # ── Latency ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -67,8 +67,8 @@ def test_alt_states_the_finding_with_its_numbers() -> None:
     chart = charts.latency(published(**A100, batch_size=1), EN)
     assert chart.alt == (
         "Latency, eager and compiled (A100 · PyTorch 2.0.1 · mode default · batch size 1 · Hugging Face guide (2023)). "
-        "The largest gain: MobileNet goes from 8.583\u00a0ms to 3.974\u00a0ms (2.16×). "
-        "The smallest gain: ConvNeXT goes from 10.410\u00a0ms to 10.208\u00a0ms (1.02×)."
+        "The largest speedup: MobileNet goes from 8.583\u00a0ms to 3.974\u00a0ms (2.16×). "
+        "The smallest speedup: ConvNeXT goes from 10.410\u00a0ms to 10.208\u00a0ms (1.02×)."
     )
 
 
@@ -118,7 +118,7 @@ def test_the_finding_is_not_a_doubtful_one() -> None:
     rows = published(device="a100")
     changes = {row["change"]: row["model"] for row in rows if row["change"] is not None}
     assert changes[min(changes)] == "resnet"
-    assert "largest gain: Conditional-DETR" in charts.speedup(rows, EN).alt
+    assert "largest speedup: Conditional-DETR" in charts.speedup(rows, EN).alt
 
 
 # ── Speedups ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -523,30 +523,26 @@ def test_no_text_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
 # ── What decides the gain ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("of", ["overview", "families", "intensity", "gpus", "losses", "types"])
+@pytest.mark.parametrize("of", ["families", "intensity", "gpus", "losses", "types"])
 def test_gains_are_shown_where_there_is_throughput(tmp_path: Path, of: str) -> None:
     other = family("conv", -0.5, -0.4, -0.3, -0.2, 0.4, device_name="NVIDIA GeForce RTX 4090")
     half = [throughput(f"conv{n}", None, 300.0, dtype="bfloat16", autocast=False) for n in range(5)]
     pages = Pages(load(write(tmp_path, [*family("conv", -0.6, -0.5, -0.45, -0.4, -0.3), *other, *half])))
-    for kind in {"overview": ("chart",), "gpus": ("table",), "losses": ("table",)}.get(of, ("chart", "table")):
-        call = f"{{{{ gain_{kind}('{of}') }}}}"
-        html = pages.render(call, "what-decides.md")
-        assert "timm" in html
-        assert ("<figure" in html) == (kind == "chart")
-        assert "There is no record" in Pages(load(PUBLISHED)).render(call)
+    call = f"{{{{ gain_table('{of}') }}}}"
+    assert "timm" in pages.render(call, "what-decides.md")
+    assert "There is no record" in Pages(load(PUBLISHED)).render(call)
 
 
 def test_history_of_a_device(tmp_path: Path) -> None:
     old = [throughput(f"a{n}", 100.0, 200.0, torch="2.4.0", compiled_batch_size=n and 64) for n in range(6)]
     pages = Pages(load(write(tmp_path, [*old, *(throughput(f"a{n}", 80.0, 200.0) for n in range(6))])))
-    assert "PyTorch 2.4.0" in pages.render("{{ gain_chart('history', device='rtx-5090') }}")
     for of in ("history", "regressions"):
         html = pages.render(f"{{{{ gain_table('{of}', device='rtx-5090') }}}}")
         assert '<td class="number worse bar-2" data-sort="-0.2">−20.0%</td>' in html
     assert pages.render("{{ gain_table('equal', device='rtx-5090') }}").count("<tr>") == 2
     for call, what in (
         ("'history', device='a100'", "no device with several versions"),
-        ("'familes'", "no chart of gains"),
+        ("'familes'", "no table of gains"),
     ):
         with pytest.raises(AtlasError, match=what):
-            pages.render(f"{{{{ gain_chart({call}) }}}}")
+            pages.render(f"{{{{ gain_table({call}) }}}}")
