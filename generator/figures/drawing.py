@@ -132,12 +132,8 @@ class Curve:
     dashed: bool = False
 
 
-@dataclass(frozen=True)
-class Curves:
-    """Lines over steps, on a logarithmic scale. Where two coincide, the wider one, which is first, shows on both sides
-    of the other."""
-
-    curves: tuple[Curve, ...]
+Curves = tuple[Curve, ...]
+"""Lines over steps, on a logarithmic scale. Where two coincide, the first and wider one shows on both sides."""
 
 
 # ── SVG ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -157,7 +153,7 @@ def svg(drawing: Drawing | Curves, *, mirrored: bool = False, dark: bool = False
 
 def height(drawing: Drawing | Curves) -> int:
     """Return the height in pixels."""
-    return 300 if isinstance(drawing, Curves) else round(_Layout(drawing).height)
+    return 300 if isinstance(drawing, tuple) else round(_Layout(drawing).height)
 
 
 @cache
@@ -170,7 +166,7 @@ def _version() -> str:
 
 def _saved(drawing: Drawing | Curves, mirrored: bool) -> bytes:
     canvas = Canvas(height(drawing), mirrored=mirrored)
-    if isinstance(drawing, Curves):
+    if isinstance(drawing, tuple):
         _draw_curves(canvas, drawing)
     else:
         draw(canvas, drawing)
@@ -393,11 +389,11 @@ def _draw_interval(axes: Axes, mark: Mark, y: float) -> None:
         axes.plot([mark.low, mark.high], [y, y], color=_light("text"), marker="|", markersize=5, zorder=3)
 
 
-def _draw_curves(canvas: Canvas, drawing: Curves) -> None:
-    values = [value for curve in drawing.curves for value in curve.values]
+def _draw_curves(canvas: Canvas, curves: Curves) -> None:
+    values = [value for curve in curves for value in curve.values]
     ticks = log_ticks(min(values) / 2, max(values))
     texts = [f"{tick:,.6g}" for tick in ticks]
-    steps = max(len(curve.values) for curve in drawing.curves)
+    steps = max(len(curve.values) for curve in curves)
     axes = canvas.axes(max(map(_width, texts)) + _GAP, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
     axes.set(yscale="log", xlim=(steps + 0.5, 0.5) if canvas.mirrored else (0.5, steps + 0.5))
     axes.set_yticks(ticks, texts)
@@ -407,7 +403,7 @@ def _draw_curves(canvas: Canvas, drawing: Curves) -> None:
     axes.set_xticks([step for step in range(1, steps + 1) if step == 1 or step % max(steps // 5, 1) == 0])
     if canvas.mirrored:
         axes.yaxis.tick_right()
-    for curve in drawing.curves:
+    for curve in curves:
         style = "dashed" if curve.dashed else "solid"
         at = range(1, len(curve.values) + 1)
         axes.plot(at, curve.values, color=_light(curve.role), linewidth=curve.width, linestyle=style)

@@ -13,7 +13,7 @@ from bench.records.documents import Capture
 from generator.data.names import short_name
 from generator.figures.cells import TableCell
 from generator.figures.charts import Chart
-from generator.figures.drawing import Curve, Curves
+from generator.figures.drawing import Curve
 from generator.figures.markup import Line, Table
 from generator.figures.words import Words
 
@@ -126,7 +126,7 @@ def loss_chart(examples: Capture, html_words: Words) -> Chart:
     headline = gettext("Loss during training, eager and compiled")
     changes = words.say(finding, **{name: language.number(value, 3) for name, value in ends.items()})
     return Chart(
-        Curves(curves),
+        curves,
         words.sentences([words.say(gettext("%(headline)s."), headline=headline), changes]),
         _caption(headline, examples, html_words),
         words.facts([gettext("mean squared error, logarithmic scale (lower is better)"), gettext("epoch")]),

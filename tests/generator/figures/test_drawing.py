@@ -61,7 +61,7 @@ def test_no_text_overlaps_another_or_leaves_the_picture(drawn: Drawing, mirrored
 
 
 ONE = Drawing("bars", (Row("ViT", (Mark(1.5, "gain"),), ("1.50×",)), Row("BeiT", (None,), ("OOM",))))
-LINES = Curves((Curve((4.0, 2.0, 1.0), "eager", 6), Curve((4.0, 2.0, 1.0), "compiled", 2, dashed=True)))
+LINES = (Curve((4.0, 2.0, 1.0), "eager", 6), Curve((4.0, 2.0, 1.0), "compiled", 2, dashed=True))
 
 
 @pytest.mark.parametrize("drawn", [ONE, LINES])

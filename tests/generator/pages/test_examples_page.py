@@ -12,7 +12,6 @@ from conftest import LANGUAGES
 from bench.errors import AtlasError
 from bench.records.documents import Capture, newest_capture
 from generator.data.load import Results, load
-from generator.figures.drawing import Curves
 from generator.figures.words import Words
 from generator.languages.language import load_language
 from generator.pages import examples
@@ -78,8 +77,8 @@ def test_without_captured_output_the_page_says_how_to_make_it(results: Results, 
 @pytest.mark.parametrize("code", ["en", "ja", "ar"])
 def test_the_chart_has_all_curves_and_says_how_the_loss_falls(code: str, captured: Capture) -> None:
     chart = examples.loss_chart(captured, Words(load_language(code), html=True))
-    assert isinstance(chart.drawing, Curves)
-    assert [len(curve.values) for curve in chart.drawing.curves] == [captured.k_fold["epochs"]] * 4
+    assert isinstance(chart.drawing, tuple)
+    assert [len(curve.values) for curve in chart.drawing] == [captured.k_fold["epochs"]] * 4
     assert len(chart.legend) == 4
     losses = captured.k_fold["eager"]["held_out_losses"]
     assert all(f"{loss:.3f}" in chart.alt for loss in (losses[0], losses[-1]))
