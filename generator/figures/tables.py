@@ -254,11 +254,8 @@ def batches(cells: pd.DataFrame) -> pd.DataFrame:
 def batch_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows about latency, those with the largest gain at their smallest batch size first."""
     rows = where(cells, cells["workload"] == "latency").sort_values("batch_size", kind="stable")
-    first = (
-        rows["change"]
-        .groupby(numbered(rows, [name for name in COORDINATES if name != "batch_size"]))
-        .transform("first")
-    )
+    number = numbered(rows, [name for name in COORDINATES if name != "batch_size"])
+    first = rows["change"].groupby(number).transform("first")
     return rows.loc[first.sort_values(kind="stable").index]
 
 

@@ -17,7 +17,7 @@ from conftest import LANGUAGES, BuiltSite
 
 from generator.languages.language import load_language
 
-LIMIT = 250 * 1024
+LIMIT = 150 * 1024
 IN_REACH = 4
 """Charts within a screen and the two thousand pixels below it."""
 
