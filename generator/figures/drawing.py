@@ -367,7 +367,8 @@ def _draw_box(axes: Axes, row: Row, middle: float) -> None:
     if box := row.box:
         colour = _light(row.role)
         axes.plot([box.low, box.high], [middle, middle], color=colour, marker="|", markersize=6)
-        axes.barh(middle, box.upper - box.lower, 13, left=box.lower, color=colour)
+        alpha = 0.4 if len(row.marks) > len(row.extremes) else 1.0  # dots show through
+        axes.barh(middle, box.upper - box.lower, 13, left=box.lower, color=colour, alpha=alpha)
         axes.vlines(box.median, middle - 9, middle + 9, color=_light("text"), linewidth=2.5)
     marks = [mark for mark in row.marks if mark]
     for role, hollow in dict.fromkeys((mark.role, mark.hollow) for mark in marks):  # each call defines its shape anew
