@@ -144,7 +144,8 @@ class Guide:
     def find(self, uri: str) -> SiteFile | None:
         """Return a chart or download that a page of any language asks for. Pages that are rendered come first, and
         those of single models last."""
-        editions = [made for name, (_, made) in self._made.items() if name.startswith(_EDITION)]
+        made = (each for name, each in self._made.items() if name.startswith(_EDITION))
+        editions = [edition for (_, *sources), edition in made if tuple(sources) == self._sources]
         pages = [page for edition in editions for page in edition.pages]
         by_effort = sorted(pages, key=lambda page: (not page.is_rendered, bool(page.item)))
         return next((file for page in by_effort for file in page.emitted if file.uri == uri), None)

@@ -148,3 +148,24 @@ def test_after_random_edits_every_page_is_that_of_a_new_build(seed: int, project
     made = writer.whole()
     mkdocs_files._converted.clear()
     assert made == Writer(here, tmp_path / "scratch").whole()
+
+
+CHART = "assets/charts/latency-device-a100.svg"
+
+
+def test_a_chart_comes_from_the_page_that_was_asked_for_in_any_language_and_never_from_older_records(
+    project: Path, tmp_path: Path
+) -> None:
+    here = shutil.copytree(project, tmp_path / "project", symlinks=True)
+    insert(here / "docs/devices/each.md", "latency_table(device=device.slug)", "latency_chart(device=device.slug)")
+    writer = Writer(here, tmp_path / "site")
+    writer.build("zh", "devices/a100/index.html")
+    writer.build("en", CHART)
+    before = (writer.site / CHART).read_bytes()
+    assert not any(page.is_rendered for page in writer.guide.edition("en").pages)
+    published = here / "bench/results/published/huggingface-2023.jsonl"
+    insert(published, '"device_name":"NVIDIA A100"', '"device_name":"NVIDIA A10"')
+    writer.guide.update()
+    writer.build("en", "devices/a100/index.html")
+    writer.build("en", CHART)
+    assert (writer.site / CHART).read_bytes() != before
