@@ -1,4 +1,4 @@
-"""A file of the site: a page as Markdown, a chart, a font or a download, in one language or the same in all."""
+"""A file of the site: a page as Markdown, a chart or a download, in one language or the same in all."""
 
 from __future__ import annotations
 

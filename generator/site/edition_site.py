@@ -1,8 +1,7 @@
 """The site of one language: the one way in which a page is made, for the server as for a build.
 
 Takes the guide and the configuration of the language. The server builds a file when a browser asks for it (`build`),
-and a build all of them (`build_all`). What the server shows is byte for byte what a build writes, except for fonts,
-which have all characters, and social cards, which are left out.
+and a build all of them (`build_all`). What the server shows is byte for byte what a build writes.
 """
 
 from __future__ import annotations
@@ -68,8 +67,8 @@ class _Context:
         write_theme_template(name, self.config, self.files, self.nav, self.env)
 
     def build_all(self) -> dict[str, bytes]:
-        """Build all pages, and the search index. Links between all pages are checked. Returns the
-        outline of each page, by its file."""
+        """Build all pages, and the search index. Links between all pages are checked. Returns the outline of each page,
+        by its file."""
         for template in self.config.theme.static_templates:
             self.write_template(template)
         for file in self.pages.values():

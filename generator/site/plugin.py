@@ -98,7 +98,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._publishing = False
         self._published_as: tuple[Path, Path, str, str] | None = None
         self._site_dir = ""  # that of the site, whose pages are written elsewhere first
-        self._site_name = ""
         self._progress = ProgressBar()
         self._build: SiteBuild | None = None
         self._preview: Preview | None = None
@@ -175,7 +174,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         root = Path(config.config_file_path).parent
         self._build = None
         self.guide = guide_of(root, self.languages)
-        self._site_dir, self._site_name = config.site_dir, config.site_name
+        self._site_dir = config.site_dir
         self.guide.address = config.site_url or ""
         install(config, publish_files=False)
         if self.serving:
@@ -330,7 +329,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         own = config.plugins[PLUGIN]
         own.config.languages = self.config.languages
         own.language, own.serving, own.guide = code, self.serving, self.guide
-        own._site_name, own._progress = self._site_name, self._progress  # noqa: SLF001  # its own class
+        own._progress = self._progress  # noqa: SLF001  # its own class
         return config
 
     @property

@@ -13,7 +13,6 @@ DIRECTIVES = {
     "script-src": "'self'",
     "style-src": "'self'",
     "img-src": "'self' data:",  # Material's stylesheet has its icons in it
-    "font-src": "'self'",
     "connect-src": "'self'",  # search index, records, and the next page of instant navigation
     "worker-src": "'self'",  # search
     "object-src": "'none'",

@@ -171,7 +171,6 @@ def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> di
         "theme": _theme(settings["theme"], language),
         "plugins": [name for name in settings["plugins"] if PLUGIN not in name],
         "nav": edition.navigation(settings["nav"]),
-        "extra_css": settings["extra_css"],
         "extra": {"alternate": alternate, "scope": urlsplit(settings["site_url"]).path},
     }
 

@@ -36,8 +36,7 @@ def watched(page: Page, address: str) -> Iterator[list[str]]:
 
 
 def _of_console(message: ConsoleMessage) -> str | None:
-    late = "preloaded using link preload" in message.text  # a font that waited for a busy machine longer than 3 s
-    return f"console {message.type}: {message.text}" if message.type in {"error", "warning"} and not late else None
+    return f"console {message.type}: {message.text}" if message.type in {"error", "warning"} else None
 
 
 def _of_request(request: Request, address: str) -> str | None:

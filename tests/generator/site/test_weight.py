@@ -21,20 +21,18 @@ LIMIT = 150 * 1024
 IN_REACH = 4
 """Charts within a screen and the two thousand pixels below it."""
 
-COMPRESSED = {".png"}
-
 
 @cache
 def weight(path: Path) -> int:
     """Return the size of a file as a compressing host sends it."""
     content = path.read_bytes()
-    return len(content) if path.suffix in COMPRESSED else len(gzip.compress(content, 6))
+    return len(content) if path.suffix == ".png" else len(gzip.compress(content, 6))
 
 
 def requests(page: Path, root: Path, code: str) -> set[Path]:
     """Return the files of a first visit."""
     html = page.read_text(encoding="utf-8")
-    links = re.findall(r'<link rel="(?:stylesheet|icon|preload)" href="([^"]+)"', html)
+    links = re.findall(r'<link rel="(?:stylesheet|icon)" href="([^"]+)"', html)
     scripts = re.findall(r'<script[^>]* src="([^"]+)"', html)
     images = [name for name in re.findall(r'<img[^>]* src="([^"]+)"', html) if not name.endswith("#only-dark")]
     named = [name for name in (*links, *scripts, *images[:IN_REACH]) if not name.startswith("data:")]
