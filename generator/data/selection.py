@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
 from bench.records.record import COMPARABLE
 
+T = TypeVar("T")
 Row = Mapping[str, Any]
 """One row as plain values by column, with its label as ``row``. What is unknown is None."""
 
@@ -73,11 +74,11 @@ def numbered(cells: pd.DataFrame, columns: Iterable[str]) -> pd.Series:
     return pd.Series([numbers.setdefault(key, len(numbers)) for key in keys], cells.index, dtype=int)
 
 
-def by_value(labels: Iterable[int], values: Iterable[Any]) -> dict[Any, list[int]]:
-    """Return some labels by the value that each has in `values`, in the order in which the values first occur."""
-    found: dict[Any, list[int]] = {}
-    for label, value in zip(labels, values, strict=True):
-        found.setdefault(value, []).append(label)
+def by_value(items: Iterable[T], values: Iterable[Any]) -> dict[Any, list[T]]:
+    """Return items, such as labels, by the value of each in `values`, in the order in which values first occur."""
+    found: dict[Any, list[T]] = {}
+    for item, value in zip(items, values, strict=True):
+        found.setdefault(value, []).append(item)
     return found
 
 

@@ -60,11 +60,11 @@ def number_cell(html: str, sort: float | None = None, tone: str = "") -> TableCe
     return TableCell(html, "" if sort is None else repr(round(sort, 6)), f"number{tone}")
 
 
-def bar(factor: float) -> str:
-    """Return the class of the bar of a gain or loss, after a space: a step of a twentieth for each 0.1×, so that a full
-    bar is a factor of three, either way. "" where there is none to see."""
+def gain_classes(verdict: Verdict, factor: float) -> str:
+    """Return the classes of a cell with a gain or loss, after a space: its colour, and its bar. The bar grows by a
+    twentieth for each 0.1×, so that a full one is a factor of three, either way."""
     steps = min(20, round(10 * (max(factor, 1 / factor) - 1))) if factor > 0 else 0
-    return f" bar-{steps}" if steps else ""
+    return TONES.get(verdict, "") + (f" bar-{steps}" if steps else "")
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,12 @@ class Cells:
     def _change(self, name: str, value: float, row: Row) -> TableCell:
         """Show a change, in the colour of its verdict; one without an interval is judged by its size."""
         if name in STATUS_SHOWN:
-            return number_cell(self.change(row), value, TONES.get(row["verdict"], "") + bar(1 + value))
-        return number_cell(self.percent(value), value, TONES.get(judge_change(value), "") + bar(1 + value))
+            return number_cell(self.change(row), value, gain_classes(row["verdict"], 1 + value))
+        return number_cell(self.percent(value), value, gain_classes(judge_change(value), 1 + value))
 
     def _rate_change(self, _name: str, value: float, _row: Row) -> TableCell:
         """Show a change of a throughput without an interval: more is better."""
-        return number_cell(self.percent(value), value, TONES.get(judge_change(time_change(value)), "") + bar(1 + value))
+        return number_cell(self.percent(value), value, gain_classes(judge_change(time_change(value)), 1 + value))
 
     def _share(self, _name: str, value: float, _row: Row) -> TableCell:
         return number_cell(self.words.value(self.words.language.percent(value, 0)), value)
@@ -224,10 +224,9 @@ class Cells:
         row = self.results.by_label[label]
         if row["speedup"] is None:
             return TableCell(self.status(row["status"]) or UNKNOWN, "", "number status")
-        text = self.words.value(self.words.language.ratio(row["speedup"], digits(row, "speedup")))
-        return number_cell(
-            self._doubted(text, row), row["speedup"], TONES.get(row["verdict"], "") + bar(row["speedup"])
-        )
+        cell = self._ratio("speedup", row["speedup"], row)
+        classes = f"{cell.classes}{gain_classes(row['verdict'], row['speedup'])}"
+        return cell._replace(html=self._doubted(cell.html, row), classes=classes)
 
     def _throughput(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the change on one device, with the images per second of both variants and the batch size below it."""
@@ -235,8 +234,8 @@ class Cells:
         change = self._doubted(UNKNOWN if row["change"] is None else self.change(row), row)
         rates = map(self.words.rate, (row["eager_images_s"], row["compiled_images_s"]))
         below = self.words.lines([self.words.value(" → ".join(rates)), self.words.fact("batch_size", row)])
-        tone = "" if row["change"] is None else TONES.get(row["verdict"], "") + bar(row["speedup"])
-        return number_cell(above(change, below), row["change"], tone)
+        classes = "" if row["change"] is None else gain_classes(row["verdict"], row["speedup"])
+        return number_cell(above(change, below), row["change"], classes)
 
     def _date(self, _name: str, label: int, _row: Row) -> TableCell:
         row, language = self.results.by_label[label], self.words.language

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from bench.records.record import Status
 from bench.statistics.verdicts import judge_change
 from generator.data.digits import digits
-from generator.data.selection import Row, Rows, is_compared
+from generator.data.selection import Row, Rows, by_value, is_compared
 from generator.figures import drawing
 from generator.figures.drawing import STEPS, VERDICTS, Box, Curves, Drawing, Mark, Role
 from generator.figures.tables import is_newest
@@ -248,10 +248,8 @@ def _fact(row: Row, column: str) -> str:
 
 def _split(rows: Iterable[Row], columns: Sequence[str]) -> list[list[Row]]:
     """Split the rows by their values of `columns`, in the order in which these first occur."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
-    return list(groups.values())
+    known = list(rows)
+    return [*by_value(known, (tuple(row[column] for column in columns) for row in known)).values()]
 
 
 def _first_speedup(rows: Sequence[Row]) -> float:

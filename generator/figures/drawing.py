@@ -232,21 +232,21 @@ class _Layout:
     """Where the rows of a drawing are, in pixels from the top: names before the plot, figures after it."""
 
     def __init__(self, drawing: Drawing) -> None:
-        self.drawing, self.rows = drawing, drawing.rows
-        self.is_stacked = any(len(row.label) > _LETTERS for row in self.rows)
+        self.drawing = drawing
+        self.is_stacked = any(len(row.label) > _LETTERS for row in drawing.rows)
         self.above = _LINE if self.is_stacked else 0.0
-        self.height = sum(map(self.of_row, self.rows)) + _AXIS + 2
+        self.height = sum(map(self.of_row, drawing.rows)) + _AXIS + 2
 
     @cached_property
     def start(self) -> float:
         """Where the plot begins: after the widest name."""
-        widths = () if self.is_stacked else (_width(row.label) + _GAP for row in self.rows)
+        widths = () if self.is_stacked else (_width(row.label) + _GAP for row in self.drawing.rows)
         return float(max((_EDGE, *widths)))
 
     @cached_property
     def end(self) -> float:
         """Where the plot ends: before the widest figure."""
-        return WIDTH - max((_EDGE, *(_width(text) + _GAP for row in self.rows for text in row.figures)))
+        return WIDTH - max((_EDGE, *(_width(text) + _GAP for row in self.drawing.rows for text in row.figures)))
 
     def of_row(self, row: Row) -> float:
         """Return the height of a row."""

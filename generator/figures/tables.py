@@ -110,10 +110,15 @@ modes = _shown(["change"], "break_even_calls", "compiled_ms", "compile_cold_s", 
 def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of cells that are known in several modes, those of a cell together."""
     keys = cells[[*COORDINATES]].sort_values("model", kind="stable")
-    number = numbered(keys, [name for name in COORDINATES if name != "compile_mode"])
+    number = _numbered_but(keys, "compile_mode")
     several = number[keys["compile_mode"].groupby(number).transform("nunique") > 1]
     order = zip(several.tolist(), map(mode_order, keys.loc[several.index, "compile_mode"]), several.index, strict=True)
     return cells.loc[[label for *_, label in sorted(order, key=lambda each: each[:2])]]
+
+
+def _numbered_but(cells: pd.DataFrame, coordinate: str) -> pd.Series:
+    """Return a number for each cell, the same for cells that differ in this coordinate alone."""
+    return numbered(cells, [name for name in COORDINATES if name != coordinate])
 
 
 memory = _shown(["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory_gb")
@@ -246,7 +251,7 @@ def version_changes(known: pd.DataFrame, variant: str) -> pd.Series:
 
 def batches(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per model, with a column of labels of rows for each batch size."""
-    number = numbered(cells, [name for name in COORDINATES if name != "batch_size"])
+    number = _numbered_but(cells, "batch_size")
     lines = shown(cells[~number.duplicated()].assign(batch_size=0), [])
     return lines.assign(**_side_by_side(SIZE, cells["batch_size"].astype(str), number, int))
 
@@ -254,8 +259,7 @@ def batches(cells: pd.DataFrame) -> pd.DataFrame:
 def batch_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows about latency, those with the largest gain at their smallest batch size first."""
     rows = where(cells, cells["workload"] == "latency").sort_values("batch_size", kind="stable")
-    number = numbered(rows, [name for name in COORDINATES if name != "batch_size"])
-    first = rows["change"].groupby(number).transform("first")
+    first = rows["change"].groupby(_numbered_but(rows, "batch_size")).transform("first")
     return rows.loc[first.sort_values(kind="stable").index]
 
 
@@ -452,10 +456,9 @@ def batch_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Both are of one origin. Doubtful rows are left out. Empty where there is only one batch size.
     """
     compared = trusted(where(cells, cells["workload"] == "latency"))
-    alike = [name for name in COORDINATES if name != "batch_size"]
     for origin in ("measured", "published"):
         rows = compared.loc[compared["origin"] == origin, [*COORDINATES]]
-        by_size = _labels_of(rows["batch_size"], numbered(rows, alike))
+        by_size = _labels_of(rows["batch_size"], _numbered_but(rows, "batch_size"))
         if len(by_size) > 1:
             small, large = _pairs(cells, by_size[min(by_size)], by_size[max(by_size)])
             if len(small):

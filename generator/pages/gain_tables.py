@@ -1,4 +1,4 @@
-"""Tables of the gains as data: lines under the names of columns, like those of `generator.figures.tables`."""
+"""Tables of the gains as data, in the form of `generator.figures.tables`."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Edition:
 
     @cached_property
     def emitted(self) -> tuple[SiteFile, ...]:
-        """The charts and downloads of all pages; those of the source language are the others' too."""
+        """Charts and downloads of all pages. Only the source language has any: the others use the same files."""
         return () if self.language.prefix else tuple(emitted_by(self.pages))
 
     def navigation(self, items: Iterable[Any]) -> list[Any]:

@@ -190,14 +190,14 @@ class PageFile(SiteFile):
         front, body, _ = self._rendered
         return front + body
 
-    @property
+    @cached_property
     def emitted(self) -> tuple[SiteFile, ...]:
         """The charts and downloads that the page uses, and its share card."""
         return (*self._rendered[2], *self._card())
 
     @property
     def card_uri(self) -> str:
-        """The share card: that of the device or model, or else the one of the first page."""
+        """The address of the share card. Devices and models have their own; other pages share the first page's."""
         own = self.item.keys() & {"device", "model"}
         return f"{CARDS}/{self.uri.removesuffix('.md') if own else 'index'}.png"
 

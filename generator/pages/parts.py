@@ -37,8 +37,7 @@ FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published"), "workloa
 """Values of coordinates that a page may name before any record has them."""
 
 Emit = Callable[[SiteFile], object]
-Draw = Callable[[Language], Chart]
-DrawRows = Callable[[Rows, Language], Chart]
+Draw = Callable[[Rows, Language], Chart]
 Selection = Mapping[str, Any]
 """Values of coordinates, of the workload or of the family. None is no choice."""
 
@@ -149,26 +148,34 @@ class Parts:
 
     # ── Charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def chart(self, kind: str, draw: DrawRows, selection: Selection) -> str:
-        """Return a chart of the selected rows; "" where they are few, which a table says as fast."""
-        cells = self.select(selection)
-        if cells.empty or (draw is charts.overview and not is_comparison(cells).any()):
-            return self.nothing()
-        if len(cells) < FEWEST_BARS and draw is not charts.overview:
-            return ""
-        if len(cells) > MOST_BARS and draw is not charts.overview:
-            # A bar for each would be a wall. The distribution shows them once, in place of the speedups.
-            is_shown = draw is charts.speedup and is_comparison(cells).any()
-            return self.chart("overview", charts.overview, selection) if is_shown else ""
-        name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
-        return self.figure(name, partial(draw, self.rows_of(cells.index)), self.in_explorer(selection))
+    def chart(self, kind: str, draw: Draw, selection: Selection) -> str:
+        """Return a chart with a row for each of the selected ones; "" where they are few, which a table says as fast.
 
-    def figure(self, name: str, draw: Draw, data: tuple[str, str]) -> str:
+        A bar for each of many would be a wall. Their distribution shows them once, in place of the speedups.
+        """
+        cells = self.select(selection)
+        if cells.empty:
+            return self.nothing()
+        if len(cells) > MOST_BARS:
+            return self.distribution(selection) if draw is charts.speedup and is_comparison(cells).any() else ""
+        return self._drawn(kind, draw, selection, cells) if len(cells) >= FEWEST_BARS else ""
+
+    def distribution(self, selection: Selection) -> str:
+        """Return a chart of how the speedups of the selected rows are distributed."""
+        cells = self.select(selection)
+        if not is_comparison(cells).any():
+            return self.nothing()
+        return self._drawn("overview", charts.overview, selection, cells)
+
+    def _drawn(self, kind: str, draw: Draw, selection: Selection, cells: pd.DataFrame) -> str:
+        name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
+        return self.figure(name, draw(self.rows_of(cells.index), self.language), self.in_explorer(selection))
+
+    def figure(self, name: str, chart: Chart, data: tuple[str, str]) -> str:
         """Return a chart, whose drawings go to `emit`, with an address and a label of its data.
 
         All languages share the drawings: one and its mirror image, each for light and for dark pages.
         """
-        chart = draw(self.language)
         addresses = {}
         for mirrored, dark in product((False, True), repeat=2):
             uri = f"{CHARTS}/{name}{'.rtl' * mirrored}{'.dark' * dark}.svg"

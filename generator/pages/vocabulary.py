@@ -329,7 +329,7 @@ class Functions(Parts):
     @page_function
     def overview_chart(self, **selection: Any) -> str:
         """Distribution of the speedup on every device."""
-        return self.chart("overview", charts.overview, selection)
+        return self.distribution(selection)
 
     # What decides the gain
 
@@ -434,7 +434,7 @@ class Functions(Parts):
         captured = self._examples
         losses = self.shared(f"{DATA}/losses.csv", partial(examples.losses_as_csv, captured))
         label = self.words.say(self.language.gettext("Chart data as %(format)s"), format=self.words.value("CSV"))
-        return self.figure("loss", lambda _: examples.loss_chart(captured, self.words), (losses, label))
+        return self.figure("loss", examples.loss_chart(captured, self.words), (losses, label))
 
     @property
     def _examples(self) -> Capture:
