@@ -20,7 +20,6 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.records.record import Status
-from generator.compiled import CompiledTemplates
 from generator.data.lint import gathered
 from generator.data.load import Results
 from generator.data.registry import ON, SIZE, VERSION, Column, column, series
@@ -168,7 +167,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        bytecode_cache=CompiledTemplates(),
+        
     )
     environment.filters["bare"] = str  # an attribute cannot hold the markup of an untranslated text
     return environment

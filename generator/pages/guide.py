@@ -1,57 +1,45 @@
-"""The whole guide in memory: every page in every language, rendered again only where its sources changed.
+"""The guide in memory: what a project's files say, and an edition of it for each language.
 
-Takes the folder of the project and returns one `Edition` per language.
+Takes the folder of the project. `Guide.update` reads what has changed; `Guide.edition` returns an `Edition`, whose pages
+are rendered when their content is first read.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import posixpath
+import stat
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from bench.errors import AtlasError, unusable
 from generator.languages.language import Language, load_language, published_languages, without_catalog
+from generator.pages.expressions import Expressions
 from generator.pages.pages import PageFile, emitted_by, expressions_of, render_pages
 from generator.pages.site_file import SiteFile
 
 if TYPE_CHECKING:
     from generator.data.load import Results
 
-Made = TypeVar("Made")
-
-Mark = frozenset[tuple[str, bytes]]
-"""Path and digest of each file that something was made from."""
-
-SETTINGS = ("mkdocs.yml", "docs/theme", "docs/assets")
-"""What all pages are built with. The guide doesn't read them; builders of pages compare them."""
-
-
-_EDITION = "edition "
+Snapshot = frozenset[tuple[str, int, int]]
+"""Path, time of change and size of each file of a folder: equal as long as nothing has changed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Edition:
-    """The guide in one language. A page is rendered when its content is first asked for."""
+    """The guide in one language."""
 
     language: Language
     pages: tuple[PageFile, ...]
-    interface: Hashable  # the translations that are not text of one page
 
     @property
     def files(self) -> tuple[SiteFile, ...]:
-        """All pages, and the charts and downloads that they ask for: every page is rendered."""
-        return (*self.pages, *self.emitted)
-
-    @cached_property
-    def emitted(self) -> tuple[SiteFile, ...]:
-        """Charts and downloads of all pages. Only the source language has any: the others use the same files."""
-        return () if self.language.prefix else tuple(emitted_by(self.pages))
+        """All pages. With them in the source language, the charts and downloads that all languages share."""
+        return (*self.pages, *(() if self.language.prefix else emitted_by(self.pages)))
 
     def navigation(self, items: Iterable[Any]) -> list[Any]:
         """Return `nav` of mkdocs.yml with translated titles, and each ``folder/`` replaced by the pages below it."""
@@ -60,24 +48,28 @@ class Edition:
             if isinstance(item, dict):
                 nav += [{str(self.language.gettext(title)): self._below(entry)} for title, entry in item.items()]
             else:
-                below = self._below(item)
-                nav += below if isinstance(below, list) else [below]
+                nav += below if isinstance(below := self._below(item), list) else [below]
         return nav
 
-    def _below(self, entry: str | list[Any]) -> str | list[Any]:
+    def _below(self, entry: str | list[Any]) -> Any:
         if not isinstance(entry, str):
             return self.navigation(entry)
         if not entry.endswith("/"):
-            return entry
-        pages = [page.uri for page in self.pages if page.uri.startswith(entry)]
+            return self._titled(entry)
         index = f"{entry}index.md"
-        pages = [uri for uri in pages if uri == index or f"{posixpath.dirname(uri)}/" not in self._crowded]
-        return sorted(pages, key=lambda uri: uri != index)  # the section's own page first
+        uris = [page.uri for page in self.pages if page.uri.startswith(entry)]
+        listed = [uri for uri in uris if uri == index or f"{posixpath.dirname(uri)}/" not in self._crowded]
+        return [self._titled(uri) for uri in sorted(listed, key=lambda uri: uri != index)]  # the section's page first
+
+    def _titled(self, uri: str) -> str | dict[str, str]:
+        """Return a page with its title, which a builder then knows before it reads the page."""
+        title = next((page.title for page in self.pages if page.uri == uri), None)
+        return {title: uri} if title else uri
 
     @property
-    def unlisted(self) -> list[str]:
+    def unlisted(self) -> str:
         """Patterns, as in a .gitignore, of pages outside the navigation, to which other pages lead."""
-        return [pattern for each in self._crowded for pattern in (f"/{each}*", f"!/{each}*/", f"!/{each}index.md")]
+        return "".join(f"/{folder}*\n!/{folder}*/\n!/{folder}index.md\n" for folder in self._crowded)
 
     @cached_property
     def _crowded(self) -> list[str]:
@@ -90,136 +82,93 @@ class Edition:
 
 
 class Guide:
-    """The last good sources of one project, and an edition of them for each language.
+    """The last good sources of one project.
 
     A successful `update` replaces all sources, and a failed one changes none, so that a preview always has something to
     show. A catalog that cannot be read is a fault of its language alone: the others go on.
     """
 
     address = ""
-    """That of the site, for what is shown elsewhere; "" if it does not know its own."""
+    """The address of the site, for figures that are shown elsewhere; "" if it does not know its own."""
     languages: tuple[Language, ...] = ()
     faults: Mapping[str, AtlasError] = {}
     """Why the newest catalog of a language cannot be used, by its code. Its last good one stays."""
-    settings: tuple[Mark, ...] = ()
+    results: Results
+    """The records that all editions show."""
     own_runs: Callable[[], frozenset[str]] = frozenset
     """Returns the runs whose devices come first: in a preview, those that the reader measured."""
 
-    def __init__(self, root: Path, codes: tuple[str, ...] | None = None) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self._codes = published_languages() if codes is None else codes
-        self._docs = root / "docs"
-        self._locales = root / "locales"
-        self._sources: tuple[Any, ...] = ()
-        self._made: dict[str, tuple[tuple[Any, ...], Any]] = {}
-        self._last: dict[str, tuple[tuple[Any, ...], tuple[PageFile, ...]]] = {}
+        self._templates: Snapshot = frozenset()
+        self._editions: dict[str, Edition] = {}
 
     def update(self) -> None:
         """Bring results and languages up to date with their files. Raises `AtlasError` where all languages lack one."""
-        self.settings = tuple(mark(self.root / each) for each in SETTINGS)
-        from generator.data.load import load
-
         folder = self.root / "bench" / "results"
-        own = self.own_runs()
-        results = self._keep("results", (mark(folder), own), lambda: load(folder, own_runs=own))
+        results = _results(folder, snapshot(folder), self.own_runs())
+        last = {language.code: language for language in self.languages}
+        languages: list[Language] = []
         faults: dict[str, AtlasError] = {}
-        languages = tuple(self._language(code, faults) for code in self._codes)
-        templates = mark(self.root / "generator" / "templates")
-        self._sources = results, templates, self.address, mark(self._docs, "*.md"), mark(self._locales)
-        self.languages, self.faults = languages, faults
-
-    @property
-    def results(self) -> Results:
-        """The records that all editions show."""
-        results: Results = self._sources[0]
-        return results
+        for code in published_languages():
+            try:
+                languages.append(_language(self.root / "locales", code, snapshot(self.root / "locales" / code)))
+            except (AtlasError, OSError) as error:
+                faults[code] = error if isinstance(error, AtlasError) else unusable(error)
+                languages.append(last.get(code) or without_catalog(code))
+        self.results, self.languages, self.faults = results, tuple(languages), faults
+        self._templates = snapshot(self.root / "generator" / "templates")
+        self._editions = {}
 
     def edition(self, code: str) -> Edition:
-        """Return the edition of a language. Raises `AtlasError` where there can't be one."""
-        if code in self.faults and self._catalog(code) not in self._made:
-            raise self.faults[code]
-        language = next(each for each in self.languages if each.code == code)
-        return self._keep(f"{_EDITION}{code}", (language, *self._sources), lambda: self._new_edition(language))
+        """Return the newest edition of a language. Raises `AtlasError` where its pages cannot be read."""
+        if code not in self._editions:
+            language = next(each for each in self.languages if each.code == code)
+            if code in self.faults and language.catalog is None:
+                raise self.faults[code]
+            expressions = _expressions(self.results, language, self._templates, self.address)
+            pages = render_pages(language, expressions, self.root / "docs")
+            self._editions[code] = Edition(language, tuple(pages))
+        return self._editions[code]
 
     def find(self, uri: str) -> SiteFile | None:
         """Return a chart or download that a page of any language asks for. Pages that are rendered come first, and
         those of single models last."""
-        made = (each for name, each in self._made.items() if name.startswith(_EDITION))
-        editions = [edition for (_, *sources), edition in made if tuple(sources) == self._sources]
-        pages = [page for edition in editions for page in edition.pages]
+        pages = [page for edition in self._editions.values() for page in edition.pages]
         by_effort = sorted(pages, key=lambda page: (not page.is_rendered, bool(page.item)))
         return next((file for page in by_effort for file in page.emitted if file.uri == uri), None)
 
-    def _language(self, code: str, faults: dict[str, AtlasError]) -> Language:
-        """Return a language with its newest catalog, or with the last good one, and why."""
-        sources, name = (mark(self._locales / code),), self._catalog(code)
-        try:
-            return self._keep(name, sources, lambda: load_language(code, self._locales))
-        except AtlasError as error:
-            faults[code] = error
-        except OSError as error:
-            faults[code] = unusable(error)
-        last: Language = self._made[name][1] if name in self._made else without_catalog(code)
-        return last
-
-    @staticmethod
-    def _catalog(code: str) -> str:
-        return f"language {code}"
-
-    def _new_edition(self, language: Language) -> Edition:
-        """Return an edition that keeps those pages of the last one that did not change."""
-        results, templates, address, *_ = self._sources
-        made_from = results, language, templates, address
-        name = f"expressions {language.code}"
-        expressions = self._keep(name, made_from, lambda: expressions_of(results, language, address))
-        pages = tuple(render_pages(language, expressions, self._docs))
-        shared = _interface(language, pages), expressions
-        before, last = self._last.get(language.code, ((), ()))
-        known = {page.uri: page for page in last} if before == shared else {}
-        pages = tuple(_kept(page, known.get(page.uri)) for page in pages)
-        self._last[language.code] = shared, pages
-        return Edition(language, pages, shared[0])
-
-    def _keep(self, name: str, sources: tuple[Any, ...], make: Callable[[], Made]) -> Made:
-        """Return what was made from the same sources before, else what `make` returns."""
-        known = self._made.get(name)
-        if known is None or known[0] != sources:
-            known = self._made[name] = (sources, make())
-        made: Made = known[1]
-        return made
-
-
-def _interface(language: Language, pages: Iterable[PageFile]) -> Hashable:
-    sources = {id(page.translated): page.translated.source for page in pages}.values()
-    texts = {(None, block.message) for source in sources for block in source.document.blocks}
-    texts.update((None, message) for source in sources for message in source.front.messages.values())
-    return tuple(sorted((each for each in language.messages.items() if each[0] not in texts), key=repr))
-
-
-def _kept(page: PageFile, known: PageFile | None) -> PageFile:
-    """Return the known page if it was made from the same text."""
-    return page if known is None or known.translated != page.translated else known
-
 
 @cache
-def guide_of(root: Path, codes: tuple[str, ...] | None = None) -> Guide:
-    """Return the one `Guide` of a project in this process: rebuilds while serving keep what they can."""
-    return Guide(root, codes)
+def guide_of(root: Path) -> Guide:
+    """Return the one `Guide` of a project in this process: what `mkdocs serve` reads again keeps what it can."""
+    return Guide(root)
 
 
-def mark(path: Path, pattern: str = "*") -> Mark:
-    """Return the digests of a file, or of the files of a folder that match `pattern`."""
-    return frozenset(_digests(path.rglob(pattern) if path.is_dir() else [path]))
+def snapshot(folder: Path) -> Snapshot:
+    """Return the state of the files below a folder."""
+    states: set[tuple[str, int, int]] = set()
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # an editor's temporary file, gone since it was listed
+            state = path.stat()
+            if stat.S_ISREG(state.st_mode):
+                states.add((str(path), state.st_mtime_ns, state.st_size))
+    return frozenset(states)
 
 
-def _digests(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError):  # an editor's temporary file, gone since it was listed
-            status = path.stat()
-            if path.is_file():
-                yield str(path), _digest(path, status.st_mtime_ns, status.st_size)
+@lru_cache(maxsize=1)
+def _results(folder: Path, _snapshot: Snapshot, own_runs: frozenset[str]) -> Results:
+    from generator.data.load import load
+
+    return load(folder, own_runs=own_runs)
 
 
-@lru_cache(maxsize=10_000)
-def _digest(path: Path, _modified_ns: int, _size: int) -> bytes:
-    return hashlib.sha256(path.read_bytes()).digest()
+@lru_cache(maxsize=64)
+def _language(locales: Path, code: str, _snapshot: Snapshot) -> Language:
+    return load_language(code, locales)
+
+
+@lru_cache(maxsize=64)
+def _expressions(results: Results, language: Language, _templates: Snapshot, address: str) -> Expressions:
+    """Return the expressions of a language, which keep what they have computed for one page for the next."""
+    return expressions_of(results, language, address)

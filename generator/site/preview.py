@@ -1,44 +1,52 @@
 """Make `mkdocs serve` build a page when a browser asks for it, never hang, and show what is wrong.
 
-Takes MkDocs' development server and the `EditionSite` of each language. The server then notices changes at once,
-reloads browsers, and builds what they ask for. While the newest input cannot be used, pages show the last good input,
-with the reason on top.
+Takes MkDocs' development server, the guide, and a function that loads the configuration of a language. The server then
+notices changes at once, reloads browsers, and builds what they ask for. While the newest input cannot be used, pages
+show the last good input, with the reason on top.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import gc
 import html
-import ipaddress
 import logging
 import os
-import re
 import socket
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
-from urllib.parse import urlsplit
-from wsgiref.headers import Headers
+from typing import Any, NamedTuple, Self
 
 import jinja2
-from mkdocs.exceptions import MkDocsException
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import MkDocsException, PluginError
 from mkdocs.livereload import LiveReloadServer
+from mkdocs.structure.files import File
+from watchdog import events
+from watchdog.observers import Observer
 
 from bench.errors import AtlasError
 from generator.live import BUDGET
-from generator.pages.guide import Guide
-from generator.site.edition_site import EditionSite
-from generator.site.mkdocs_internals import build_number, wait_for_rebuild
-from generator.site.watching import ChangeObserver
-
-if TYPE_CHECKING:
-    from generator.live.strip import LiveRun, Strip
+from generator.languages.language import SOURCE
+from generator.pages.guide import Edition, Guide
+from generator.pages.pages import PageFile
+from generator.pages.site_file import SiteFile
+from generator.site.build import told
+from generator.site.for_programs import files_for_programs
+from generator.site.mkdocs_internals import SiteOnDemand
 
 log = logging.getLogger("mkdocs.plugins.compile-atlas")
+
+Load = Callable[[str], MkDocsConfig]
+"""Loads the configuration of a language, by its code."""
+
+App = Callable[..., Iterable[bytes]]
+"""A WSGI application."""
+
+SEARCH = "material/search"
+SEARCH_INDEX = "search/search_index.json"
 
 ANCHOR = b'<div data-md-component="announce">'
 """Where a notice goes: the element for announcements, which instant navigation replaces with each page."""
@@ -53,8 +61,6 @@ pre{white-space:pre-wrap;padding:1rem;border:1px solid #d55e00;border-radius:.25
 """
 """Shown until the first good build. It uses nothing that could be broken."""
 
-EMPTY_PAGE_NAME = "nothing.html"
-
 SETTLING_S = 0.01
 """A change is complete after this time without another one: an editor writes a file in several steps."""
 
@@ -64,30 +70,88 @@ TRIES = 3
 CLIENTS = 128
 """Connections that may wait to be accepted; each browser opens several."""
 
-DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 
-HOSTS = "ATLAS_HOSTS"
-"""The variable with further names by which browsers may reach the server, such as behind a proxy: ``a.dev b.dev``."""
+class EditionOnDemand:
+    """The site of one language: pages are built when they are asked for."""
 
-LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+    def __init__(self, guide: Guide, code: str, load: Load) -> None:
+        self._guide, self._code, self._load = guide, code, load
+        self._edition: Edition | None = None
+        self._site: SiteOnDemand | None = None
+        self._settings: Any = None
+        self._pages: dict[str, tuple[File, PageFile]] = {}  # by the path of their HTML
+        self._programs: dict[str, SiteFile] = {}
+        self._built: set[str] = set()  # of this edition
+        self._is_indexed = False
 
-GOALS = "ATLAS_GOALS"
-"""The variable in which make tells what it was asked for."""
+    def build(self, path: str) -> Iterator[None]:
+        """Build the file at `path` below the folder of the language, if it is missing or out of date. Yields where
+        another file may be built first. Raises whatever is wrong with its sources."""
+        site = self._current()
+        path = f"{path.removesuffix('.md')}.html" if path.endswith(".md") else path  # both are written at once
+        if path == SEARCH_INDEX:
+            yield from self._index(site)
+        elif path in self._pages:
+            self._build_page(site, path)
+        elif (name := path.removesuffix(".gz")) in site.config.theme.static_templates:
+            site.write_template(name)
+        elif file := self._programs.get(path) or self._guide.find(path):
+            target = Path(site.config.site_dir, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            content = file.content
+            target.write_bytes(content if isinstance(content, bytes) else content.encode())
 
-_FAILED = object()
+    def _current(self) -> SiteOnDemand:
+        """Return the site of the newest edition. A page that it lacks is removed."""
+        edition = self._guide.edition(self._code)
+        if self._site and edition is self._edition:
+            return self._site
+        config = self._load(self._code)
+        settings = {name: value for name, value in config.items() if name != "plugins"}
+        if self._site and settings == self._settings:
+            self._site.renew()
+        else:
+            self._site, self._settings = SiteOnDemand.begin(config), settings
+        site, sources = self._site, {page.uri: page for page in edition.pages}
+        pages = {file.dest_uri: (file, sources[file.src_uri]) for file in site.files.documentation_pages()}
+        for gone in self._pages.keys() - pages.keys():
+            Path(site.config.site_dir, gone).unlink(missing_ok=True)
+        self._edition, self._pages, self._built = edition, pages, set()
+        self._programs = {file.uri: file for file in files_for_programs(edition, self._guide.results, site.config)}
+        for path, (_, page) in pages.items():
+            if page.title is None:  # the navigation shows its first heading
+                self._read(site, path)
+        return site
 
-_ALL = "all"
-"""In place of a folder: a problem of every language."""
+    def _read(self, site: SiteOnDemand, path: str) -> File:
+        file, page = self._pages[path]
+        file.content_string = page.content
+        site.read_page(file)
+        return file
 
-App = Callable[..., Iterable[bytes]]
-"""A WSGI application."""
+    def _build_page(self, site: SiteOnDemand, path: str) -> None:
+        if path not in self._built:
+            site.write_page(self._read(site, path))
+            self._built.add(path)
+
+    def _index(self, site: SiteOnDemand) -> Iterator[None]:
+        """Build all pages and the search index, once: words that come later are found after a restart."""
+        if self._is_indexed:
+            return
+        self._is_indexed = True
+        for path in self._pages:
+            if self._site is not site:
+                break
+            self._build_page(site, path)
+            yield
+        site.config.plugins[SEARCH].on_post_build(config=site.config)
 
 
 class Response(NamedTuple):
     """A response that has not been sent."""
 
     status: str
-    headers: Headers
+    headers: list[tuple[str, str]]
     body: Iterable[bytes]
 
     @classmethod
@@ -95,91 +159,109 @@ class Response(NamedTuple):
         """Return what the application answers."""
         begun: list[Any] = []
         body = app(environ, lambda *arguments: begun.extend(arguments))
-        return cls(begun[0], Headers(begun[1]), body)
+        return cls(begun[0], begun[1], body)
 
     def with_page(self, change: Callable[[bytes], bytes]) -> Response:
         """Return the response with its page changed; the same if it is no page."""
-        if not (self.headers["Content-Type"] or "").startswith("text/html"):
+        if not any(name == "Content-Type" and value.startswith("text/html") for name, value in self.headers):
             return self
         content = change(b"".join(self.body))
         getattr(self.body, "close", lambda: None)()
-        self.headers["Content-Length"] = str(len(content))
-        return self._replace(body=[content])
-
-    def send(self, start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Begin the response, and return its body."""
-        start_response(self.status, self.headers.items())
-        return self.body
+        headers = [(name, value) for name, value in self.headers if name != "Content-Length"]
+        return Response(self.status, [*headers, ("Content-Length", str(len(content)))], [content])
 
 
 class Preview:
-    """The pages that the development server shows, by the folder of their language: "" or "zh/"."""
+    """The site that the development server shows."""
 
-    def __init__(self, guide: Guide, pages: Mapping[str, EditionSite], live_run: LiveRun | None = None) -> None:
+    def __init__(self, guide: Guide, load: Load, budget: str | None = None) -> None:
+        self._guide, self._load, self._budget = guide, load, budget
+        self._editions: dict[str, EditionOnDemand] = {}
         self._problems: dict[str, str] = {}
-        """Why the server cannot show the newest input, by the folder of the language that it concerns, or `_ALL`."""
-        self._guide = guide
-        self._pages = pages
-        self._live_run = live_run
+        """Why the newest input cannot be shown, by the language that it concerns, "" for all."""
+        self._updates = 0
         self._building = threading.Lock()
+        self._live_run: Any = None
 
-    def take_over(self, server: LiveReloadServer) -> None:
-        """Make a server that has not started show the guide."""
-        Path(server.root, EMPTY_PAGE_NAME).write_text(EMPTY_PAGE, encoding="utf-8")
+    def take_over(self, server: LiveReloadServer, paths: Iterable[str]) -> None:
+        """Make a server that has not started show the guide, and watch `paths`, which MkDocs' own observer watched."""
+        for path in paths:
+            server.unwatch(path)
+        server.observer = ChangeObserver()
+        for path in paths:
+            server.watch(path)
+        self._guide.address = server.url
         self._update()
         gc.freeze()  # or garbage collection, while a page is built, would search everything that is loaded
         server.request_queue_size = CLIENTS
-        server.builder, server.build_delay, server.observer = self._update, SETTLING_S, ChangeObserver()
+        server.builder, server.build_delay = self._update, SETTLING_S
         server.error_handler = partial(self._error_page, Path(server.root))
-        app = self._with_notice(self._on_demand(server), server.mount_path)
-        if self._live_run:
-            from generator.live.strip import Strip  # its words take what draws tables, and most servers do without
+        app = partial(self._answer, server.get_app(), server.mount_path)
+        if self._budget:
+            from generator.live.strip import LiveRun, Strip  # only a server that measures draws it
 
-            app = _with_strip(app, Strip(self._live_run, self._guide, server.mount_path))
-        server.set_app(_of_known_hosts(app, urlsplit(server.url).hostname or ""))
+            self._live_run = LiveRun(self._guide.root, self._budget)
+            app = partial(_with_strip, app, Strip(self._live_run, self._guide, server.mount_path))
+            self._live_run.conduct(server)
+        server.set_app(app)
+        log.info("Pages are built when they are asked for; plugins that need all pages work in `mkdocs build`")
 
     def close(self) -> None:
-        """Wait for what is being built, and build nothing more, whoever asks: the folder is to be removed."""
+        """Stop measuring, wait for what is being built, and build nothing more: the folder is to be removed."""
+        if self._live_run:
+            self._live_run.stop()
         self._building.acquire()  # never released
-        gc.unfreeze()  # or libraries take what was frozen for leaked, and say so
 
     def _update(self) -> None:
         """Read all sources again. Pages made from them are built on demand."""
-        self._try(self._read_sources, _ALL)
+        self._try("", self._read_sources)
+        self._updates += 1
 
     def _read_sources(self) -> None:
         self._problems = {}
         self._guide.update()
         for code, fault in self._guide.faults.items():
             log.error(str(fault))
-            self._problems[f"{code}/"] = str(fault)
+            self._problems[code] = str(fault)
+        for language in self._guide.languages:
+            self._editions.setdefault(language.code, EditionOnDemand(self._guide, language.code, self._load))
 
-    def _folder(self, path: str) -> str:
-        """Return the folder of the language that a path of the site belongs to."""
-        return next((folder for folder in self._pages if folder and path.startswith(folder)), "")
+    def _answer(
+        self, app: App, mount_path: str, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        """Answer a request by MkDocs' own application, after building what is asked for."""
+        path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
+        if not path.startswith(mount_path) or path.startswith("/livereload/"):
+            return app(environ, start_response)
+        path = path.removeprefix(mount_path)
+        name = path.rpartition("/")[2]
+        for _ in range(TRIES):  # or what was built from older sources would go out as the newest build
+            updates = self._updates
+            # MkDocs redirects an address without its last slash, once the page exists.
+            self._build(path if "." in name else f"{path}{'/' if name else ''}index.html")
+            response = Response.of(app, environ)
+            if self._updates == updates:
+                break
+        if problem := self._problems.get("") or self._problems.get(self._code(path)):
+            response = _with_notice(response, problem, is_page=name == "" or name.endswith(".html"))
+        start_response(response.status, response.headers)
+        return response.body
 
-    def _problem(self, path: str) -> str:
-        """Return why a page does not show the newest input, "" where it does."""
-        return self._problems.get(_ALL) or self._problems.get(self._folder(path), "")
+    def _code(self, path: str) -> str:
+        """Return the language that a path of the site belongs to."""
+        prefixes = (language.code for language in self._guide.languages if language.prefix)
+        return next((code for code in prefixes if path.startswith(f"{code}/")), SOURCE)
 
     def _build(self, path: str) -> None:
         """Build the file at `path` of the site if it is out of date. Between steps, other requests have their turn."""
-        if self._guide.languages:
-            folder, problems = self._folder(path), self._problems
-            steps = self._pages[folder].build(path.removeprefix(folder))
-            while self._try(lambda: next(steps, _FAILED), folder, problems) is None:
+        code, problems = self._code(path), self._problems
+        if code in self._editions:
+            steps = self._editions[code].build(path if code == SOURCE else path.removeprefix(f"{code}/"))
+            while self._try(code, partial(next, steps, _FINISHED), problems) is None:
                 pass
 
-    def _build_newest(self, server: LiveReloadServer, path: str) -> None:
-        """Build a file, and again if its sources have changed meanwhile: or it would go out as the newest build."""
-        for _ in range(TRIES):
-            number = wait_for_rebuild(server)
-            self._build(path)
-            if build_number(server) == number:
-                break
-
-    def _try(self, step: Callable[[], Any], folder: str, problems: dict[str, str] | None = None) -> Any:
-        """Return the result of `step`. Where it fails, keep the reason for `folder`, and return `_FAILED`.
+    def _try(self, code: str, step: Callable[[], Any], problems: dict[str, str] | None = None) -> Any:
+        """Return the result of `step`. Where it fails, keep the reason for the language, and return `_FINISHED`.
 
         `problems` are those of the input that the step began with; without them, it is the newest. What an older input
         had is of no interest once there is a newer one.
@@ -188,27 +270,8 @@ class Preview:
             try:
                 return step()
             except Exception as error:  # noqa: BLE001  # a server that stopped at an error would hang every open page
-                (self._problems if problems is None else problems)[folder] = _explain(error, errors.messages)
-                return _FAILED
-
-    def _on_demand(self, server: LiveReloadServer) -> App:
-        """Return the server's own application, which builds first what is asked for."""
-        mount_path = server.mount_path
-        app: App = server.get_app()
-
-        def on_demand(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-            path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
-            if "\0" in path:  # not a file name on any system
-                start_response("400 Bad Request", [("Content-Type", "text/plain")])
-                return [b"no such address"]
-            if path.startswith(mount_path) and not path.startswith("/livereload/"):
-                path = path.removeprefix(mount_path)
-                name = path.rpartition("/")[2]
-                # The server redirects an address without its last slash, once the page exists.
-                self._build_newest(server, path if "." in name else f"{path}{'/' if name else ''}index.html")
-            return app(environ, start_response)
-
-        return on_demand
+                (self._problems if problems is None else problems)[code] = _explain(error, errors.messages)
+                return _FINISHED
 
     def _error_page(self, root: Path, code: int) -> bytes | None:
         """Return what the server shows in place of a page."""
@@ -216,68 +279,54 @@ class Preview:
         self._build(page.name)
         return page.read_bytes() if page.is_file() else None
 
-    def _with_notice(self, app: App, mount_path: str) -> App:
-        """Return WSGI middleware that changes pages only while there is a problem to show."""
 
-        def with_notice(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-            answer, path = Response.of(app, environ), environ["PATH_INFO"]
-            problem = self._problem(path.removeprefix(mount_path))
-            has_page = answer.status.startswith("200")
-            if problem and not has_page and path.endswith("/"):
-                answer = Response.of(app, {**environ, "PATH_INFO": mount_path + EMPTY_PAGE_NAME})
-            if problem:
-                notice = _notice(problem, has_page=has_page)
-                answer = answer.with_page(lambda page: page.replace(ANCHOR, ANCHOR + notice, 1))
-            return answer.send(start_response)
-
-        return with_notice
+_FINISHED = object()
 
 
-def _with_strip(app: App, strip: Strip) -> App:
-    """Return WSGI middleware that inserts the strip into each page, and answers what its script asks."""
-
-    def with_strip(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        path = environ["PATH_INFO"]
-        if path.startswith(strip.address):
-            kind, content = strip.answer(path.removeprefix(strip.address), environ["REQUEST_METHOD"])
-            start_response("200 OK", [("Content-Type", kind)])
-            return [content]
-        answer = Response.of(app, environ).with_page(lambda page: strip.inserted(page, ANCHOR, path))
-        return answer.send(start_response)
-
-    return with_strip
-
-
-def _of_known_hosts(app: App, address: str) -> App:
-    """Return WSGI middleware that refuses other names of this server: one may belong to a page on the Internet, which
-    then reads the guide through the browser of its reader (DNS rebinding). Addresses belong to nobody else."""
-    known = {*LOCAL, address.lower(), *os.environ.get(HOSTS, "").lower().split()}
-
-    def of_known_hosts(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        host = re.sub(r":\d*\Z", "", environ.get("HTTP_HOST", "localhost").lower())
-        if host in known or _is_address(host):
-            return app(environ, start_response)
-        start_response("421 Misdirected Request", [("Content-Type", "text/plain; charset=utf-8")])
-        return [
-            f"This server does not answer to that name. To allow it, start the server with {HOSTS}=NAME.\n".encode()
-        ]
-
-    return of_known_hosts
-
-
-def _is_address(host: str) -> bool:
-    with contextlib.suppress(ValueError):
-        return bool(ipaddress.ip_address(host.strip("[]")))
-    return False
-
-
-def _notice(problem: str, *, has_page: bool) -> bytes:
+def _with_notice(response: Response, problem: str, *, is_page: bool) -> Response:
+    """Return the response with a problem on top of its page, or on an empty page where there is none to show."""
+    has_page = response.status.startswith("200")
+    if is_page and not has_page:
+        response = Response("200 OK", [("Content-Type", "text/html; charset=utf-8")], [EMPTY_PAGE.encode()])
     shown = "The pages show the last good input." if has_page else "There is no page to show yet."
-    return (
+    notice = (
         '<aside class="atlas-problem" role="alert" lang="en" dir="ltr"><div class="md-grid md-typeset">'
         f"<p><strong>The newest input cannot be built.</strong> {shown} This page reloads once it is fixed.</p>"
         f"<pre>{html.escape(problem)}</pre></div></aside>"
-    ).encode()
+    )
+    return response.with_page(lambda page: page.replace(ANCHOR, ANCHOR + notice.encode(), 1))
+
+
+def _with_strip(app: App, strip: Any, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Insert the strip into each page, and answer what its script asks."""
+    path = environ["PATH_INFO"]
+    if path.startswith(strip.address):
+        kind, content = strip.answer(path.removeprefix(strip.address), environ["REQUEST_METHOD"])
+        start_response("200 OK", [("Content-Type", kind)])
+        return [content]
+    response = Response.of(app, environ).with_page(lambda page: strip.inserted(page, ANCHOR, path))
+    start_response(response.status, response.headers)
+    return response.body
+
+
+class ChangeObserver(Observer):  # type: ignore[misc,valid-type]  # which class that is depends on the system
+    """Reports changes of files as the system sees them, at once. Reading a source would be an event, too."""
+
+    def start(self) -> None:
+        """Start, or raise `PluginError` with a remedy."""
+        try:
+            super().start()
+        except OSError as error:
+            unwatchable = AtlasError(
+                f"files cannot be watched: {error.strerror or error}",
+                remedy="close programs that watch files, or raise fs.inotify.max_user_instances and max_user_watches",
+            )
+            raise PluginError(str(unwatchable)) from None
+
+    def schedule(self, *arguments: Any, **named: Any) -> Any:
+        """Watch a path for changes."""
+        changes = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]
+        return super().schedule(*arguments, **named, event_filter=changes)
 
 
 class _ErrorLog(logging.Handler):
@@ -300,57 +349,23 @@ class _ErrorLog(logging.Handler):
 
 def _explain(error: Exception, logged: list[str]) -> str:
     """Return what went wrong, for a reader of the page; log it where MkDocs has not."""
-    if isinstance(error, jinja2.TemplateError):
-        return template_error(error)
-    if isinstance(error, MkDocsException | AtlasError):
+    if isinstance(error, AtlasError | MkDocsException | jinja2.TemplateError):
         if not logged:
-            log.error(str(error))
-        return "\n".join(logged) or str(error)
+            log.error(told(error))
+        return "\n".join(logged) or told(error)
     log.error("The rebuild failed", exc_info=error)  # not bad input but a mistake in the program
     return "\n".join([*logged, f"{type(error).__name__}: {error}"])
 
 
-def template_error(error: jinja2.TemplateError) -> str:
-    """Return what is wrong with a template of the theme, and where."""
-    place = f"{error.filename}:{error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
-    return f"{place}{error.message}\n  remedy: correct the template below docs/theme"
-
-
 def check_address(host: str, port: int) -> None:
-    """Raise `AtlasError` when a server cannot listen at an address: better before a build than after it."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    """Raise `AtlasError` when a server cannot listen at an address: better before it reads the records than after."""
     try:
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
     except (OSError, OverflowError) as error:
-        number = getattr(error, "errno", None)
-        is_of_host = isinstance(error, socket.gaierror) or number == errno.EADDRNOTAVAIL
-        what = (
-            "the port is already in use"
-            if number == errno.EADDRINUSE
-            else getattr(error, "strerror", None) or str(error)
-        )
-        again = _again(DEFAULT_HOST, port) if is_of_host else _again(host, _free_port(host, family, port))
-        raise AtlasError(
-            f"the server cannot listen at this address: {what}", where=f"{host}:{port}", remedy=again
-        ) from None
-
-
-def _free_port(host: str, family: socket.AddressFamily, taken: int) -> int:
-    """Return a port above the one that is taken, or any, where a server can listen."""
-    for port in (*range(max(taken, 1023) + 1, min(taken + 100, 65536)), 0):
-        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.bind((host, port))
-            found: int = probe.getsockname()[1]
-            return found
-    return DEFAULT_PORT
-
-
-def _again(host: str, port: int) -> str:
-    """Return the command that the user has run, at another address: make tells its goals to what it runs."""
-    goals = os.environ.get(GOALS)
-    if goals is None:
+        is_taken = getattr(error, "errno", None) == errno.EADDRINUSE
+        what = "the port is already in use" if is_taken else getattr(error, "strerror", None) or str(error)
         command = "python -m generator guide" if BUDGET in os.environ else "mkdocs serve"
-        return f"{command} --dev-addr {host}:{port}"
-    return f"make {goals} PORT={port}" + (f" HOST={host}" if host != DEFAULT_HOST else "")
+        remedy = f"choose another: {command} --dev-addr 127.0.0.1:{port + 1 if is_taken else 8000}"
+        raise AtlasError(f"the server cannot listen here: {what}", where=f"{host}:{port}", remedy=remedy) from None

@@ -1,8 +1,11 @@
-"""A Markdown extension that makes accessible tables: for builders of the site, which find it by its dotted name.
+"""The Markdown extension of the guide, for any builder: accessible tables, unbroken code, both directions of writing.
 
 Each table gets a frame that scrolls by itself, header cells with a scope, and the first cell of a row as its header. A
 paragraph of the class ``table-caption`` before it becomes its caption, and a list that begins with an item of the class
 ``table-notes`` after it keeps that class. An ``id`` or the class ``doubtful`` of a first cell belong to its row.
+
+The option `direction` is that of the page. From right to left, code has its own direction, and in the list of sections
+direction marks replace the markup of names.
 """
 
 from __future__ import annotations
@@ -13,8 +16,15 @@ from xml.etree.ElementTree import Element
 
 from markdown import Markdown
 from markdown.extensions import Extension
+from markdown.postprocessors import Postprocessor
+from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE
+from markupsafe import Markup, escape
+
+from generator.figures.markup import unbroken
+from generator.languages.typography import code_from_the_left, plain
+from generator.pages.site_file import FINISHED
 
 
 class _Tables(Treeprocessor):
@@ -82,14 +92,55 @@ def _add_caption(table: Element, caption: Element, *, is_sortable: bool) -> None
     table.insert(0, caption)
 
 
-class TablesExtension(Extension):
+class _Finished(Preprocessor):
+    """Takes charts, forms and lists of ours as they are: reading their HTML takes most of the time of many pages."""
+
+    def run(self, lines: list[str]) -> list[str]:
+        text = "\n".join(lines)
+        return FINISHED.sub(lambda html: self.md.htmlStash.store(html[0]), text).split("\n")
+
+
+class _SectionNames(Treeprocessor):
+    """Gives names in the list of sections direction marks, where they had elements."""
+
+    def run(self, root: Element) -> None:  # noqa: ARG002
+        self._mark(getattr(self.md, "toc_tokens", []))
+
+    def _mark(self, tokens: list[dict[str, Any]]) -> None:
+        for token in tokens:
+            token["name"] = str(escape(Markup(plain(token["html"])).striptags()))  # noqa: S704  # made by Markdown
+            self._mark(token["children"])
+
+
+class _Code(Postprocessor):
+    """Keeps lines from breaking within short code. From right to left, code has its own direction."""
+
+    def __init__(self, md: Markdown, *, is_rtl: bool) -> None:
+        super().__init__(md)
+        self._is_rtl = is_rtl
+
+    def run(self, text: str) -> str:
+        html = unbroken(text)
+        return code_from_the_left(html) if self._is_rtl else html
+
+
+class AtlasExtension(Extension):
     """See the module."""
 
+    def __init__(self, **settings: Any) -> None:
+        self.config = {"direction": ["ltr", "the direction of the page, ltr or rtl"]}
+        super().__init__(**settings)
+
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802  # the name that Markdown calls
-        """Frame tables once their cells have their attributes."""
+        """Add the steps, each after what it needs: cells with their attributes, sections with their names."""
+        is_rtl = self.getConfig("direction") == "rtl"
+        md.preprocessors.register(_Finished(md), "atlas-finished", 21)  # after MkDocs has read the ids of raw HTML
         md.treeprocessors.register(_Tables(md), "atlas-tables", 4)
+        if is_rtl:
+            md.treeprocessors.register(_SectionNames(md), "atlas-sections", 3)
+        md.postprocessors.register(_Code(md, is_rtl=is_rtl), "atlas-code", 0)
 
 
-def makeExtension(**settings: Any) -> TablesExtension:  # noqa: N802  # the name that Markdown looks for
+def makeExtension(**settings: Any) -> AtlasExtension:  # noqa: N802  # the name that Markdown looks for
     """Return the extension."""
-    return TablesExtension(**settings)
+    return AtlasExtension(**settings)

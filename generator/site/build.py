@@ -1,0 +1,100 @@
+"""Build every language at once, each by MkDocs' own `build` in a process of its own.
+
+Takes a function per language that loads its configuration. The processes are forks of this one, so records are loaded
+once. A site is put into its place when every language is finished: a build that fails changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from mkdocs.commands.build import build
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import Abort, MkDocsException
+from mkdocs.utils import clean_directory
+
+from bench.errors import AtlasError, unusable
+from bench.machine import cores
+from generator.languages.language import SOURCE, load_locale
+
+Load = Callable[[], MkDocsConfig]
+"""Loads the configuration of a language."""
+
+FORKS = sys.platform == "linux"
+"""Elsewhere, languages are built one after the other: libraries of macOS do not survive a fork."""
+
+
+def build_all(languages: Mapping[str, Load]) -> None:
+    """Build the languages, each into the folder that its configuration names. Raises `Abort` with all that is wrong."""
+    faults = _in_processes(languages) if FORKS else {code: _fault(load) for code, load in languages.items()}
+    if fault := faults.get(SOURCE):
+        raise Abort(fault)  # the others lack the same
+    named = (f"{load_locale(code).get_language_name(SOURCE)} ({code}): {fault}" for code, fault in faults.items() if fault)
+    if text := "\n".join(named):
+        raise Abort(text)
+
+
+def _in_processes(languages: Mapping[str, Load]) -> dict[str, str]:
+    """Return what is wrong with each language, "" where nothing is. As many are built at a time as there are cores."""
+    context = multiprocessing.get_context("fork")
+    slots = context.Semaphore(cores() or 1)
+
+    def run(load: Load, sender: Any) -> None:
+        with slots:
+            sender.send(_fault(load))
+
+    processes = {}
+    for code, load in languages.items():
+        receiver, sender = context.Pipe(duplex=False)
+        processes[code] = context.Process(target=run, args=(load, sender)), receiver
+        processes[code][0].start()
+        sender.close()
+    try:
+        return {code: _received(receiver) for code, (_, receiver) in processes.items()}
+    finally:
+        for process, _ in processes.values():
+            process.terminate()
+            process.join()
+
+
+def _received(receiver: Any) -> str:
+    try:
+        return str(receiver.recv())
+    except EOFError:
+        return "its process ended early; build again"
+
+
+def _fault(load: Load) -> str:
+    """Build a language. Returns what is wrong with its sources, "" if nothing is."""
+    logging.getLogger("mkdocs.commands.build").setLevel(logging.WARNING)  # MkDocs has told of the build of the site
+    try:
+        build(load())
+    except (AtlasError, MkDocsException, jinja2.TemplateError, OSError) as error:
+        return told(error)
+    return ""
+
+
+def told(error: Exception) -> str:
+    """Return what a user needs to know of an error that a source, a template or a folder can cause, "" for others."""
+    if isinstance(error, AtlasError | MkDocsException):
+        return str(error)
+    if isinstance(error, jinja2.TemplateError):
+        place = f"{error.filename}:{error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
+        return f"{place}{error.message}\n  remedy: correct the template below docs/theme"
+    return str(unusable(error)) if isinstance(error, OSError) else ""
+
+
+def put_into_place(built: Path, codes: Iterable[str], site: Path) -> None:
+    """Replace the site by the folders of the languages. Hidden files stay, as MkDocs leaves them alone, too."""
+    site.mkdir(parents=True, exist_ok=True)
+    clean_directory(str(site))
+    for code in codes:
+        folder = site if code == SOURCE else site / code
+        shutil.copytree(built / code, folder, copy_function=shutil.move, dirs_exist_ok=True)

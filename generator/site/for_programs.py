@@ -1,0 +1,76 @@
+"""Files for readers that are programs: the Atom feed of new records, and the list of pages for language models.
+
+Takes an `Edition`, the `Results` and the settings of its site; returns one file each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from generator.data.load import Results
+from generator.figures.markup import render
+from generator.languages.language import Language
+from generator.languages.typography import in_markdown
+from generator.pages import feed
+from generator.pages.guide import Edition
+from generator.pages.site_file import SiteFile, page_path
+
+
+def files_for_programs(edition: Edition, results: Results, settings: Mapping[str, Any]) -> tuple[SiteFile, SiteFile]:
+    """Return ``feed.xml`` and ``llms.txt`` of an edition."""
+    return (
+        SiteFile("feed.xml", partial(_feed, edition.language, results, settings)),
+        SiteFile("llms.txt", partial(_list_of_pages, edition, settings)),
+    )
+
+
+def _feed(language: Language, results: Results, settings: Mapping[str, Any]) -> str:
+    return render(
+        "feed.xml.jinja",
+        entries=feed.entries(results, language),
+        feed_id=feed.urn(language.code),
+        first_moment=feed.FIRST_MOMENT,
+        language=language,
+        settings=settings,
+    )
+
+
+def _list_of_pages(edition: Edition, settings: Mapping[str, Any]) -> str:
+    """Return the guide as https://llmstxt.org describes it: each page as Markdown, in the order of the navigation."""
+    gettext, address, root = edition.language.gettext, settings["site_url"] or "", settings["extra"]["root"]
+    pages = {page.uri: page for page in edition.pages}
+
+    def listed(items: Iterable[Any]) -> Iterator[str]:
+        for item in items:
+            entries = item.items() if isinstance(item, dict) else [(pages[item].title or item, item)]
+            for title, entry in entries:
+                if isinstance(entry, list):
+                    yield from listed(entry)
+                elif entry in pages:
+                    description = in_markdown(pages[entry].description)
+                    link = f"- [{in_markdown(title)}]({address}{page_path(entry)}index.md)"
+                    yield f"{link}: {description}" if description else link
+
+    sections: dict[str, Iterable[str]] = {}
+    for item in settings["nav"]:
+        title = next(iter(item)) if isinstance(item, dict) else pages[item].title or item
+        sections[title] = listed([item])
+    downloads = {
+        "compile-atlas.csv": gettext("every row of every run"),
+        "compile-atlas.json": gettext("the same as JSON"),
+        "schema.json": gettext("what each column means, as JSON Schema"),
+    }
+    news = gettext("an Atom feed of new records")
+    sections[gettext("Data files")] = [
+        *(f"- [{name}]({root}data/v2/{name}): {text}" for name, text in downloads.items()),
+        f"- [feed.xml]({address}feed.xml): {news}",
+    ]
+    about = gettext(
+        "Each page is also available as Markdown: add index.md to its address. All numbers come from the same records."
+    )
+    parts = [f"# {settings['site_name']}", f"> {settings['site_description']}", about]
+    for title, lines in sections.items():
+        parts += [f"## {in_markdown(title)}", "\n".join(lines)]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,195 @@
+"""The settings of the site in one language, for every builder that reads ``mkdocs.yml``.
+
+Takes an `Edition` and the settings in ``mkdocs.yml``; returns them with the words, addresses and navigation of the
+language. Templates below ``docs/theme`` find all that they show in `extra`, so that any builder can render them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from babel.core import get_global
+from mkdocs.utils import get_theme_dir
+from mkdocs.utils.yaml import yaml_load
+
+from generator.languages.catalogs import settings_errors
+from generator.languages.language import Language, Untranslated
+from generator.languages.typography import RIGHT_TO_LEFT_MARK
+from generator.pages.guide import Edition
+from generator.site import PLUGIN, search
+from generator.site.policy import policy
+
+FALLBACK = "en"
+"""The labels for a language into which Material has not been translated."""
+
+
+def mkdocs_yml(root: Path) -> dict[str, Any]:
+    """Return the settings in ``mkdocs.yml``. Raises `AtlasError` with the line of a mistake."""
+    with (root / "mkdocs.yml").open("rb") as file, settings_errors():
+        settings: dict[str, Any] = yaml_load(file)
+    return settings
+
+
+def settings_of(
+    edition: Edition, languages: Iterable[Language], settings: Mapping[str, Any], *, serving: bool = False
+) -> dict[str, Any]:
+    """Return the settings of an edition, from those of the project."""
+    language, languages = edition.language, tuple(languages)
+    name, description = (str(language.gettext(settings.get(key) or "")) for key in ("site_name", "site_description"))
+    root = settings.get("site_url") or ""
+    options = {
+        "toc": {"permalink_title": str(language.gettext("Link to this section"))},
+        "generator.site.markdown": {"direction": language.direction},
+        "search": search.settings(language.code),
+        PLUGIN: {"language": language.code},
+    }
+    return {
+        **settings,
+        "site_name": name,
+        "site_description": description,
+        "site_url": urljoin(root, language.prefix) or None,
+        "theme": _theme(settings["theme"], language),
+        "nav": edition.navigation(settings.get("nav") or []),
+        "not_in_nav": edition.unlisted,
+        "plugins": [*_with(options, settings.get("plugins") or [])],
+        "markdown_extensions": [*_with(options, settings.get("markdown_extensions") or [])],
+        "extra": {
+            **(settings.get("extra") or {}),
+            "labels": labels(language, name),
+            "languages": [_offered(each) for each in languages],
+            "language": language.code,
+            "prefix": language.prefix,
+            "up": "../" if language.prefix else "",  # from the language to the root of the site
+            "locale": open_graph_locale(language),
+            "mark": RIGHT_TO_LEFT_MARK if language.direction == "rtl" else "",  # before Latin text that stands alone
+            "root": root,
+            "scope": urlsplit(root).path or "/",  # light or dark is chosen for all languages
+            "policy": policy(serving=serving),
+        },
+    }
+
+
+def _with(options: Mapping[str, Mapping[str, Any]], listed: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Yield extensions or plugins, as ``mkdocs.yml`` lists them, with the options of the language."""
+    pairs = listed.items() if isinstance(listed, Mapping) else (_pair(entry) for entry in listed)
+    for name, own in pairs:
+        yield {name: {**(own or {}), **options.get(name, {})}}
+
+
+def _pair(entry: str | Mapping[str, Any]) -> tuple[str, Any]:
+    return (entry, None) if isinstance(entry, str) else next(iter(entry.items()))
+
+
+def _theme(theme: Mapping[str, Any], language: Language) -> dict[str, Any]:
+    toggles = language.gettext("Switch to dark mode"), language.gettext("Switch to light mode")
+    palette = [
+        {**scheme, "toggle": {**scheme["toggle"], "name": str(name)}}
+        for scheme, name in zip(theme.get("palette", ()), toggles, strict=False)
+    ]
+    return {**theme, "palette": palette, "language": theme_language(language.code), "direction": language.direction}
+
+
+def _offered(language: Language) -> dict[str, str]:
+    """Return a language as pages in other languages show it."""
+    gettext = language.gettext
+    return {
+        "code": language.code,
+        "prefix": language.prefix,
+        "name": language.name,
+        "direction": language.direction,
+        "locale": open_graph_locale(language),
+        "offer": str(gettext("This guide is also available in %(language)s.") % {"language": language.name}),
+        "dismiss": str(gettext("Do not show this again")),
+        "missing": shown(gettext("Page not found")),
+        "reason": shown(
+            gettext(
+                "There is no page at this address. The page may have moved, or the record that it was about may have "
+                "been removed."
+            )
+        ),
+        "home": shown(gettext("Go to the home page")),
+    }
+
+
+def labels(language: Language, site_name: str) -> dict[str, str]:
+    """Return the labels of templates in a language: Material's, by its names for them, and our own."""
+    gettext = language.gettext
+    material = language.isolate(
+        '<a href="https://squidfunk.github.io/mkdocs-material/" target="_blank" rel="noopener">Material for MkDocs</a>'
+    )
+    # Translators: # stands for a number
+    found, more = gettext("Matching pages: #"), gettext("More matches on this page: #")
+    plain = {
+        "language": language.code,
+        "direction": language.direction,
+        "action.skip": gettext("Skip to content"),
+        "clipboard.copied": gettext("Copied to clipboard"),
+        "clipboard.copy": gettext("Copy to clipboard"),
+        "footer": gettext("Footer"),
+        "footer.next": gettext("Next page"),
+        "footer.previous": gettext("Previous page"),
+        "header": gettext("Header"),
+        "nav": gettext("Navigation"),
+        "search": gettext("Search"),
+        "search.placeholder": gettext("Search"),
+        "search.reset": gettext("Clear the search"),
+        "search.result.initializer": gettext("Preparing the search"),
+        "search.result.more.one": more.replace("#", "1"),
+        "search.result.more.other": more,
+        "search.result.none": gettext("No matching pages"),
+        "search.result.one": found.replace("#", "1"),
+        "search.result.other": found,
+        "search.result.placeholder": gettext("Type to start searching"),
+        # Translators: before words of a search that a page lacks
+        "search.result.term.missing": gettext("Not found"),
+        "search.share": gettext("Share this search"),
+        "select.language": gettext("Select language"),
+        "source": gettext("Go to the repository"),
+        # Translators: names the tabs at the top of each page
+        "tabs": gettext("Tabs"),
+        "toc": gettext("Table of contents"),
+        "top": gettext("Back to top"),
+        "ascending": gettext("Sort in ascending order"),
+        "descending": gettext("Sort in descending order"),
+        "copied": gettext("Copied"),
+        "copy": gettext("Copy as Markdown"),
+        "feed": gettext("New records"),
+        "logo": gettext("%(name)s logo") % {"name": site_name},
+    }
+    html = {
+        "view": gettext("View as Markdown"),
+        "rights": gettext("Code, text, and measurements are under the Apache License 2.0."),
+        "made": gettext("Made with %(material)s") % {"material": material},
+    }
+    return {name: str(text) for name, text in plain.items()} | {name: shown(text) for name, text in html.items()}
+
+
+def shown(text: str) -> str:
+    """Return a text as HTML, marked as English if it is not translated."""
+    return str(text.__html__()) if isinstance(text, Untranslated) else text
+
+
+def theme_language(code: str) -> str:
+    """Return the name of Material's own labels for a language, which stand in for those that we do not define."""
+    folder = _labels_folder()
+    return next((name for name in (code, code.partition("-")[0]) if (folder / f"{name}.html").is_file()), FALLBACK)
+
+
+@cache
+def _labels_folder() -> Path:
+    return Path(get_theme_dir("material"), "partials", "languages")
+
+
+def open_graph_locale(language: Language) -> str:
+    """Return language and region, such as ``zh_CN``. Without a region it is the one where most speakers live."""
+    locale = language.locale
+    likely = get_global("likely_subtags").get(locale.language, locale.language).split("_")[-1]
+    return _OPEN_GRAPH.get(language.code) or f"{locale.language}_{locale.territory or likely}"
+
+
+_OPEN_GRAPH = {"ar": "ar_AR"}
+"""Open Graph's locales of languages for which it has one without a real region."""
