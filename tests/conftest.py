@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import fcntl
 import gc
+import json
 import os
 import re
 import shutil
@@ -26,7 +27,6 @@ from playwright.sync_api import Browser
 from bench.records import record
 from bench.records.run_file import COMPRESSED
 from generator.languages.language import SOURCE, published_languages
-from generator.site import PLUGIN
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
@@ -79,13 +79,9 @@ LONG = (
     "bench/plans/test_models.py",
     "browser/test_kinds.py",
     "generator/site/test_publish.py",
-    "browser/test_pseudo.py",
-    "browser/test_hostile_site.py",
     "bench/measuring/test_roofline.py",
     "bench/running/test_worker_process.py",
-    "generator/checks/test_rendered_checks.py",
     "project/test_hostile.py",
-    "generator/test_progress_bar.py",
     "bench/commands/test_command_line.py",
     "bench/measuring/test_graphs.py",
     "generator/test_generator_cli.py",
@@ -258,9 +254,8 @@ def small_project(folder: Path, *pages: str, languages: Sequence[str] = LANGUAGE
     settings = project / "mkdocs.yml"
     nav = "nav:\n" + "".join(f"  - {entry}\n" for entry in entries)
     text = re.sub(r"(?s)\nnav:\n.*?\n(?=\n\w)", f"\n{nav}", settings.read_text(encoding="utf-8"))
-    if languages != LANGUAGES:
-        text = re.sub(rf"(?m)^  - {PLUGIN}\b.*$", f"  - {PLUGIN}:\n      languages: [{', '.join(languages)}]", text)
     settings.write_text(text, encoding="utf-8")
+    (project / "locales" / "languages.toml").write_text(f"languages = {json.dumps(languages)}\n")
     return project
 
 

@@ -83,7 +83,7 @@ class _Reader(HTMLParser):
     def _address(self, tag: str, values: dict[str, str]) -> None:
         address = values.get("href") or values.get("src") or ""
         if address.startswith(("http:", "https:", "//")):
-            if tag != "a" and values.get("rel") not in {"canonical", "alternate"}:
+            if tag != "a" and values.get("rel", "").strip() not in {"canonical", "alternate"}:
                 self.page.external.append(address)
         elif address:
             self.page.links.append(address)

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache, lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -31,7 +30,6 @@ from babel.units import format_unit
 from markupsafe import Markup
 
 from bench.errors import AtlasError
-from generator.cache import Cache, code_digest, digest
 from generator.languages import typography
 from generator.languages.injection import injections_in_entry
 from generator.languages.pofile import Key, forms, key, parse
@@ -337,17 +335,9 @@ def _shown(path: Path) -> str:
 
 @lru_cache(maxsize=8)
 def _parsed(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int]]:
-    """Return the messages and lines of a catalog. Parsing takes 0.1 s, hence the caches."""
-    made_from = digest(_VERSION, content, plurals)
-    messages, lines = _PARSED.value(made_from, lambda: _usable(parse(content, where), plurals, where))
+    """Return the messages and lines of a catalog."""
+    messages, lines = _usable(parse(content, where), plurals, where)
     return MappingProxyType(messages), MappingProxyType(lines)
-
-
-_PARSED = Cache("catalogs", ".pickle")
-"""Catalogs without a mistake, by the digest of their content."""
-
-_VERSION = code_digest(Path(__file__).parent.glob("*.py"), version("polib"))
-"""Changes with the code that reads and checks catalogs."""
 
 
 def _usable(catalog: polib.POFile, plurals: int, where: str) -> tuple[dict[Key, tuple[str, ...]], dict[Key, int]]:

@@ -12,15 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.errors import AtlasError, unusable
-from generator.languages.language import Language, load_language, published_languages, without_catalog
+from generator.languages.language import Language, listed, load_language, without_catalog
 from generator.pages.expressions import Expressions
 from generator.pages.pages import PageFile, emitted_by, expressions_of, render_pages
-from generator.pages.site_file import SiteFile
+from generator.pages.site_file import EMITTED, SiteFile
 
 if TYPE_CHECKING:
     from generator.data.load import Results
@@ -110,7 +110,7 @@ class Guide:
         last = {language.code: language for language in self.languages}
         languages: list[Language] = []
         faults: dict[str, AtlasError] = {}
-        for code in published_languages():
+        for code in listed(self.root / "locales"):
             try:
                 languages.append(_language(self.root / "locales", code, snapshot(self.root / "locales" / code)))
             except (AtlasError, OSError) as error:
@@ -134,15 +134,11 @@ class Guide:
     def find(self, uri: str) -> SiteFile | None:
         """Return a chart or download that a page of any language asks for. Pages that are rendered come first, and
         those of single models last."""
+        if not uri.startswith(EMITTED):
+            return None
         pages = [page for edition in self._editions.values() for page in edition.pages]
         by_effort = sorted(pages, key=lambda page: (not page.is_rendered, bool(page.item)))
         return next((file for page in by_effort for file in page.emitted if file.uri == uri), None)
-
-
-@cache
-def guide_of(root: Path) -> Guide:
-    """Return the one `Guide` of a project in this process: what `mkdocs serve` reads again keeps what it can."""
-    return Guide(root)
 
 
 def snapshot(folder: Path) -> Snapshot:

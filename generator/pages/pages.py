@@ -198,8 +198,11 @@ class PageFile(SiteFile):
     @property
     def card_uri(self) -> str:
         """The address of the share card. Devices and models have their own; other pages share the first page's."""
-        own = self.item.keys() & {"device", "model"}
-        return f"{CARDS}/{self.uri.removesuffix('.md') if own else 'index'}.png"
+        return f"{CARDS}/{self.uri.removesuffix('.md') if self._has_card else 'index'}.png"
+
+    @property
+    def _has_card(self) -> bool:
+        return bool(self.item.keys() & {"device", "model"})
 
     def _card(self) -> Iterator[SiteFile]:
         """Yield the card of the first page, or of a device or model."""
@@ -259,6 +262,10 @@ class PageFile(SiteFile):
             body = typography.plain_alternatives(body)
         body = typography.close_seams(body)
         front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
+        if "description" in front:
+            front["description"] = page.language.alone(front["description"])
+        if self._has_card:
+            front["card"] = self.card_uri
         return front_matter.dump(front), _with_notice(body, page), tuple(emitted)
 
     def _front(self, key: str) -> str:

@@ -12,6 +12,9 @@ DATA = "data"
 CARDS = "cards"
 """The folders of charts, downloads and share cards."""
 
+EMITTED = (f"{CHARTS}/", f"{DATA}/", f"{CARDS}/")
+"""The beginnings of the addresses of files that pages emit."""
+
 FINISHED = re.compile(r"^<(figure|form|ul)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
 """A chart, form or list of ours: HTML that needs no conversion, and makes up most of many pages."""
 
@@ -31,6 +34,12 @@ class SiteFile:
     def content(self) -> str | bytes:
         """The content. A function makes it on each access: callers write it to disk."""
         return self.made() if callable(self.made) else self.made
+
+    @property
+    def content_bytes(self) -> bytes:
+        """The content, text in UTF-8."""
+        content = self.content
+        return content if isinstance(content, bytes) else content.encode()
 
 
 def named_by_content(uri: str, content: str) -> str:

@@ -19,25 +19,30 @@ from typing import Literal
 from mkdocs.config import config_options
 from mkdocs.config.base import Config
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import Abort, PluginError
+from mkdocs.exceptions import Abort, MkDocsException, PluginError
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import BasePlugin
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from bench.errors import AtlasError, unusable
+from generator.languages.language import SOURCE
 from generator.live import BUDGET
 from generator.pages import explorer
-from generator.pages.guide import Guide, guide_of
+from generator.pages.guide import Guide
 from generator.pages.pages import PageFile
 from generator.pages.site_file import SiteFile
-from generator.site import search
+from generator.site import PLUGIN, search
 from generator.site.build import build_all, put_into_place, told
 from generator.site.for_programs import files_for_programs
 from generator.site.mkdocs_internals import load_separate_config
 from generator.site.preview import Preview, check_address
 from generator.site.publishing import address, refuse_uncommitted, uncommitted_runs
 from generator.site.settings import mkdocs_yml, settings_of
+
+
+ONLY_AT_THE_ROOT = ("CNAME", "robots.txt")
+"""Files below `docs_dir` that are about the whole site."""
 
 
 class AtlasConfig(Config):  # type: ignore[misc]  # mkdocs has no types
@@ -70,9 +75,9 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Read the sources, once for all languages, and leave nothing to MkDocs' own build."""
-        self.guide = guide_of(Path(config.config_file_path).parent)
         if self.config.language:
             return config
+        self.guide = Guide(Path(config.config_file_path).parent)
         try:
             self._begin(config)
         except (AtlasError, OSError) as error:
@@ -123,7 +128,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     def on_build_error(self, *, error: Exception) -> None:
         """Report a mistake in a template or a source, and an unusable folder, without a traceback."""
-        if fault := told(error):
+        if not isinstance(error, MkDocsException) and (fault := told(error)):
             raise Abort(fault) from None
 
     def _load(self, outer: MkDocsConfig, code: str) -> MkDocsConfig:
@@ -137,7 +142,9 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             "use_directory_urls": outer.use_directory_urls,
         }
         settings = settings_of(edition, guide.languages, mkdocs_yml(guide.root) | given, serving=serving)
-        return load_separate_config(outer.config_file_path, "serve" if serving else "build", **settings)
+        config = load_separate_config(outer.config_file_path, "serve" if serving else "build", **settings)
+        config.plugins[PLUGIN].guide = guide
+        return config
 
     # ── One language ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -151,7 +158,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         made = edition.pages if self._command == "serve" else (*edition.files, *files_for_programs(edition, self.guide.results, config))
         searching = config.plugins["material/search"]
         searching.search_index = search.SearchIndex(edition.language.code, **searching.config)
-        others = (file for file in files if not file.is_documentation_page())
+        left_out = () if edition.language.code == SOURCE else ONLY_AT_THE_ROOT
+        others = (file for file in files if not file.is_documentation_page() and file.src_uri not in left_out)
         return Files([*others, *(self._generated(file, config) for file in made)])
 
     def _generated(self, file: SiteFile, config: MkDocsConfig) -> File:

@@ -95,11 +95,11 @@ class EditionOnDemand:
             self._build_page(site, path)
         elif (name := path.removesuffix(".gz")) in site.config.theme.static_templates:
             site.write_template(name)
-        elif file := self._programs.get(path) or self._guide.find(path):
+        elif path not in self._built and (file := self._programs.get(path) or self._guide.find(path)):
             target = Path(site.config.site_dir, path)
             target.parent.mkdir(parents=True, exist_ok=True)
-            content = file.content
-            target.write_bytes(content if isinstance(content, bytes) else content.encode())
+            target.write_bytes(file.content_bytes)
+            self._built.add(path)
 
     def _current(self) -> SiteOnDemand:
         """Return the site of the newest edition. A page that it lacks is removed."""

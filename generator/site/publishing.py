@@ -8,7 +8,6 @@ the rest: it builds, commits to the branch gh-pages, and pushes.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
@@ -33,11 +32,6 @@ SOURCES = ("docs", "bench/results")
 
 MOST_NAMED = 10
 """Files that an error names."""
-
-NOJEKYLL = ".nojekyll"
-"""An empty file that `mkdocs gh-deploy` adds: GitHub then serves the site as it is."""
-
-SHA1_DIGITS = 40
 
 DOMAIN = Path("docs", "CNAME")
 """The file from which GitHub takes a custom domain; in the published site, and so among its sources."""
@@ -81,27 +75,6 @@ def refuse_uncommitted(root: Path) -> None:
             f"name: {', '.join(changes[:MOST_NAMED])}{' …' if len(changes) > MOST_NAMED else ''}",
             remedy="commit them, or set them aside: git stash --include-untracked",
         )
-
-
-def is_published(site: Path, root: Path, remote: str, branch: str) -> bool:
-    """Return whether the branch of the remote holds this very site, so that another commit would be empty."""
-    commit = _git(root, "ls-remote", remote, f"refs/heads/{branch}").partition("\t")[0]
-    if not commit:
-        return False
-    if not _git(root, "cat-file", "-t", commit):
-        _git(root, "fetch", "--quiet", remote, branch)
-    listed = _git(root, "ls-tree", "-r", "-z", commit).split("\0")
-    theirs = {path: entry.split()[2] for entry, _, path in (line.partition("\t") for line in listed if line)}
-    kind = "sha1" if len(commit) == SHA1_DIGITS else "sha256"
-    ours = {
-        path.relative_to(site).as_posix(): _blob(path.read_bytes(), kind) for path in site.rglob("*") if path.is_file()
-    }
-    return theirs == {NOJEKYLL: _blob(b"", kind), **ours}
-
-
-def _blob(content: bytes, kind: str) -> str:
-    """Return the name that git gives to the content of a file."""
-    return hashlib.new(kind, b"blob %d\0%b" % (len(content), content)).hexdigest()
 
 
 def uncommitted_runs(root: Path) -> frozenset[str]:

@@ -21,7 +21,6 @@ from generator.languages.language import Language, Untranslated
 from generator.languages.typography import RIGHT_TO_LEFT_MARK
 from generator.pages.guide import Edition
 from generator.site import PLUGIN, search
-from generator.site.policy import policy
 
 FALLBACK = "en"
 """The labels for a language into which Material has not been translated."""
@@ -40,7 +39,10 @@ def settings_of(
     """Return the settings of an edition, from those of the project."""
     language, languages = edition.language, tuple(languages)
     name, description = (str(language.gettext(settings.get(key) or "")) for key in ("site_name", "site_description"))
-    root = settings.get("site_url") or ""
+    root, extra = settings.get("site_url") or "", settings.get("extra") or {}
+    policy = extra.get("policy", "")
+    if serving:  # MkDocs' server writes a script into each page that reloads it
+        policy = policy.replace("script-src 'self'", "script-src 'self' 'unsafe-inline'")
     options = {
         "toc": {"permalink_title": str(language.gettext("Link to this section"))},
         "generator.site.markdown": {"direction": language.direction},
@@ -58,7 +60,8 @@ def settings_of(
         "plugins": [*_with(options, settings.get("plugins") or [])],
         "markdown_extensions": [*_with(options, settings.get("markdown_extensions") or [])],
         "extra": {
-            **(settings.get("extra") or {}),
+            **extra,
+            "policy": policy,
             "labels": labels(language, name),
             "languages": [_offered(each) for each in languages],
             "language": language.code,
@@ -68,7 +71,6 @@ def settings_of(
             "mark": RIGHT_TO_LEFT_MARK if language.direction == "rtl" else "",  # before Latin text that stands alone
             "root": root,
             "scope": urlsplit(root).path or "/",  # light or dark is chosen for all languages
-            "policy": policy(serving=serving),
         },
     }
 
@@ -148,6 +150,7 @@ def labels(language: Language, site_name: str) -> dict[str, str]:
         "search.result.term.missing": gettext("Not found"),
         "search.share": gettext("Share this search"),
         "select.language": gettext("Select language"),
+        "select.version": gettext("Select version"),
         "source": gettext("Go to the repository"),
         # Translators: names the tabs at the top of each page
         "tabs": gettext("Tabs"),

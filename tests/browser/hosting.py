@@ -1,7 +1,4 @@
-"""A static host as people find it: a folder over HTTP, below a path; the root's 404 page stands for what is missing.
-
-Each response carries the site's Content-Security-Policy, beside the one in the head of its pages.
-"""
+"""A static host as people find it: a folder over HTTP, below a path; the root's 404 page stands for what is missing."""
 
 from __future__ import annotations
 
@@ -13,8 +10,6 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-
-from generator.site.policy import policy
 
 
 class _Host(SimpleHTTPRequestHandler):
@@ -39,10 +34,6 @@ class _Host(SimpleHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
-
-    def end_headers(self) -> None:
-        self.send_header("Content-Security-Policy", policy(header=True))
-        super().end_headers()
 
     def log_message(self, *arguments: Any) -> None:
         pass

@@ -13,7 +13,6 @@ from playwright.sync_api import BrowserContext, Page
 
 from browser.kinds import KINDS, LISTEN, PREFIXES, enter, follow
 from browser.watching import watched
-from generator.site.policy import policy
 
 pytestmark = pytest.mark.browser
 
@@ -87,9 +86,7 @@ def test_every_kind_of_page(code: str, page: Page, site: BuiltSite, hosted_site:
     """On the narrowest phone: that is where long words tell."""
     home = hosted_site + PREFIXES[code]
     page.set_viewport_size({"width": NARROW, "height": 900})
-    response = page.goto(home, wait_until="networkidle")
-    assert response is not None
-    assert response.headers["content-security-policy"] == policy(header=True)
+    page.goto(home, wait_until="networkidle")
     page.evaluate("window.sameDocument = true")
     found = {}
     for address in addresses(code, site):

@@ -1,7 +1,4 @@
-"""Publishing a repository to the branch gh-pages of its remote, and the same bytes from every build of it.
-
-A small guide is published by the command behind `make publish`, and built again elsewhere under other circumstances.
-"""
+"""Publishing a small guide to the branch gh-pages of its remote, by the command behind `make publish`."""
 
 from __future__ import annotations
 
@@ -92,14 +89,6 @@ def test_what_is_not_committed_is_not_published(published: Published) -> None:
     assert git(published.remote, "rev-parse", "gh-pages") == before
 
 
-def test_what_is_published_already_is_not_published_again(published: Published) -> None:
-    before = git(published.remote, "rev-parse", "gh-pages")
-    done = in_project(published.project, "mkdocs", "gh-deploy", "--strict", SITE_URL=published.address, **WHO)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"Already published: {published.address} has this exact site" in done.stderr
-    assert git(published.remote, "rev-parse", "gh-pages") == before
-
-
 def test_runs_that_nobody_committed_are_those_of_the_reader(published: Published, tmp_path: Path) -> None:
     assert uncommitted_runs(published.project) == frozenset()
     mine = published.project / "bench/results/measured/mine.jsonl"
@@ -108,9 +97,3 @@ def test_runs_that_nobody_committed_are_those_of_the_reader(published: Published
     assert uncommitted_runs(published.project) == {"mine"}
     mine.unlink()
     assert uncommitted_runs(tmp_path) == frozenset(), "no repository"
-
-
-# ── Byte by byte ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-"""Python runs it first: this module then reports a time five years later."""

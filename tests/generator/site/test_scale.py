@@ -58,7 +58,7 @@ def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def edition(results: Results, docs: Path, code: str = "en") -> Edition:
     language = load_language(code)
-    return Edition(language, tuple(render_pages(language, expressions_of(results, language), docs)), ())
+    return Edition(language, tuple(render_pages(language, expressions_of(results, language), docs)))
 
 
 def pages(found: Edition) -> dict[str, str]:
@@ -113,8 +113,9 @@ def test_the_navigation_has_families_in_place_of_models(tmp_path: Path, docs: Pa
 
     found = edition(archive(tmp_path, MODELS), docs)
     ((_, listed),) = found.navigation(NAV[:1])[0].items()
-    assert listed == ["models/index.md", *(f"models/families/{family}.md" for family in sorted(FAMILIES))]
-    left_out = set(GitIgnoreSpec.from_lines(found.unlisted).match_files(pages(found)))
+    uris = [uri for entry in listed for uri in entry.values()]
+    assert uris == ["models/index.md", *(f"models/families/{family}.md" for family in sorted(FAMILIES))]
+    left_out = set(GitIgnoreSpec.from_lines(found.unlisted.splitlines()).match_files(pages(found)))
     assert left_out == {uri for uri in pages(found) if re.fullmatch(r"models/(?!index)[^/]+\.md", uri)}
 
 

@@ -1,157 +1,128 @@
-"""Staging writes everything that another builder needs below one folder, and touches no other file."""
+"""Zensical builds the same site from staged files as MkDocs with our plugin; no file of others is touched."""
 
 from __future__ import annotations
 
-import os
+import re
 import shutil
-import subprocess
 from pathlib import Path
-from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-import yaml
 from browser.hosting import hosted
-from conftest import LANGUAGES, copy_of_project, keep_few_records, weekly
-from html_page import read
-from mkdocs.commands.build import build
-from mkdocs.config import load_config
+from conftest import LANGUAGES, PREFIXES, copy_of_project, in_project, keep_few_records
+from html_page import HtmlPage, read
 from playwright.sync_api import Browser, expect
 
 from bench.errors import AtlasError
-from generator.languages.language import load_language
 from generator.site.stage import stage
+
+ADDRESS = "http://127.0.0.1:8000/"
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The real pages, with few records."""
+    """Real pages, with few records."""
     project = copy_of_project(tmp_path_factory.mktemp("project"))
     keep_few_records(project)
     return project
 
 
 @pytest.fixture(scope="module")
-def staged(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("staged")
-    stage(out, project)
-    return out
-
-
-def everything(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_every_language_is_a_project_of_its_own_with_the_same_pages(staged: Path) -> None:
-    pages = {code: {name for name in everything(staged / code) if name.endswith(".md")} for code in LANGUAGES}
-    assert all(pages[code] == pages["en"] for code in LANGUAGES)
-    assert {"index.md", "compile.md", "devices/index.md", "devices/a100.md", "models/vit.md"} <= pages["en"]
-    for code in LANGUAGES:
-        settings = yaml.safe_load((staged / f"{code}.yml").read_text(encoding="utf-8"))
-        assert settings["theme"]["language"] == code
-        assert settings["plugins"] == ["search"]
-
-
-def test_data_are_there_once_and_every_language_links_to_them(staged: Path) -> None:
-    assert [path.parts[-4] for path in staged.rglob("data/v2/compile-atlas.csv")] == ["en"]
-    assert 'href="data/v2/compile-atlas.csv"' in (staged / "en/data.md").read_text(encoding="utf-8")
-    assert 'href="../data/v2/compile-atlas.csv"' in (staged / "zh/data.md").read_text(encoding="utf-8")
-
-
-@weekly
-def test_mkdocs_builds_it_without_our_plugin(staged: Path, tmp_path: Path) -> None:
-    """MkDocs is another builder, too: it reads every page and resolves every link of the Markdown."""
-    config = load_config(str(staged / "ar.yml"), site_dir=str(tmp_path / "site"), strict=True)
-    build(config)
-    assert 'dir="rtl"' in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
-
-
-# ── Zensical ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture(scope="module")
-def zensical_site(staged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site that Zensical builds of all languages, English first."""
-    zensical = os.environ.get("ATLAS_ZENSICAL") or shutil.which("zensical")
-    if zensical is None:
-        pytest.skip("no Zensical: pipx install zensical, or set ATLAS_ZENSICAL to the path of one")
-    project = shutil.copytree(staged, tmp_path_factory.mktemp("zensical") / "staged")
-    for code in LANGUAGES:
-        done = subprocess.run(
-            [zensical, "build", "--strict", "--config-file", f"{code}.yml"],
-            cwd=project,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+def by_mkdocs(project: Path) -> Path:
+    done = in_project(project, "mkdocs", "build", "--strict", SITE_URL=ADDRESS)
+    assert done.returncode == 0, done.stdout + done.stderr
     return project / "site"
 
 
-def test_zensical_builds_every_page_of_every_language_into_one_site(staged: Path, zensical_site: Path) -> None:
+@pytest.fixture(scope="module")
+def by_zensical(project: Path) -> Path:
+    """The site that Zensical builds of all languages, English first."""
+    pytest.importorskip("zensical")
+    done = in_project(project, "generator", "stage", SITE_URL=ADDRESS)
+    assert done.returncode == 0, done.stdout + done.stderr
     for code in LANGUAGES:
-        root = zensical_site / load_language(code).prefix
-        for path in (staged / code).rglob("*.md"):
-            uri = path.relative_to(staged / code)
-            built = root / (uri.parent if uri.name == "index.md" else uri.with_suffix("")) / "index.html"
-            page = read(built)
-            assert (page.lang, page.direction) == (code, load_language(code).direction), built
-            assert page.h1, built
+        done = in_project(project, "zensical", "build", "--strict", "--config-file", f"staged/{code}.yml")
+        assert done.returncode == 0, done.stdout + done.stderr
+    return project / "staged" / "site"
 
 
-def test_links_of_zensicals_pages_lead_to_files_of_their_language(zensical_site: Path) -> None:
-    others = tuple(f"/{code}/" for code in LANGUAGES[1:])
-    for path in sorted(zensical_site.rglob("index.html")):
-        here = "/" + path.relative_to(zensical_site).as_posix()
-        own = next((other for other in others if here.startswith(other)), "/")
-        homes = {"/", *others, own}
-        for link in read(path).links:
-            target = unquote(urlsplit(urljoin(here, link)).path)
-            if link.startswith(("data:", "#")) or urlsplit(link).netloc or target in homes:
-                continue
-            assert target.startswith((own, "/data/")), (here, link)
-            assert own != "/" or not target.startswith(others), (here, link)
-            file = zensical_site / target.lstrip("/")
-            assert (file / "index.html" if target.endswith("/") else file).is_file(), (here, link)
+def files(site: Path) -> set[str]:
+    """Everything but files of the theme, and those that each builder has for its own search."""
+    names = (path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file())
+    theirs = re.compile(r"(?:\w\w/)?(?:assets/(?:images|javascripts|stylesheets)/.*|search.*\.json|sitemap\.xml\.gz)")
+    return {name for name in names if not theirs.fullmatch(name)}
+
+
+def article(page: Path) -> str:
+    html = re.search(r"(?s)<article.*</article>", page.read_text(encoding="utf-8"))
+    assert html, page
+    return html[0]
+
+
+def shown(page: Path) -> tuple[str, str, str, list[str], list[str], list[str]]:
+    """The language, direction, title, text, links and ids of a page."""
+    found: HtmlPage = read(page)
+    html = article(page)
+    links = [link.removeprefix("./") for link in re.findall(r' (?:href|src)="([^"]*)"', html)]
+    ids = [each for each in re.findall(r' id="([^"]*)"', html) if each != "__skip"]  # Zensical's own
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).split()
+    return found.lang, found.direction, found.title, text, links, ids
+
+
+def test_both_builders_make_the_same_files_with_the_same_text_links_and_ids(by_mkdocs: Path, by_zensical: Path) -> None:
+    assert files(by_mkdocs) == files(by_zensical)
+    pages = [name for name in files(by_mkdocs) if name.endswith("index.html")]
+    assert len(pages) > 70
+    for name in pages:
+        assert shown(by_mkdocs / name) == shown(by_zensical / name), name
+
+
+def test_both_builders_name_translations_cards_and_the_policy(by_mkdocs: Path, by_zensical: Path) -> None:
+    def head(page: Path) -> list[str]:
+        html = page.read_text(encoding="utf-8").partition("</head>")[0]
+        named = re.findall(r'<(?:meta (?:property|http-equiv)=|link rel="alternate ")[^>]*>', html)
+        return sorted(each.replace('"./', '"') for each in named)
+
+    for prefix in PREFIXES.values():
+        for name in ("index.html", "devices/a100/index.html"):
+            assert head(by_mkdocs / prefix / name) == head(by_zensical / prefix / name)
+            assert len(head(by_mkdocs / prefix / name)) > 15
+
+
+def test_both_builders_speak_our_words_in_every_language(by_mkdocs: Path, by_zensical: Path) -> None:
+    for prefix in PREFIXES.values():
+        for site in (by_mkdocs, by_zensical):
+            (toc,) = set(re.findall(r'md-nav--secondary" aria-label="([^"]*)"', (site / prefix / "data/index.html").read_text()))
+            assert (toc == "Table of contents") == (prefix == "")
+    assert read(by_mkdocs / "404.html").text == read(by_zensical / "404.html").text
 
 
 @pytest.mark.browser
-def test_zensicals_site_works_in_the_browser(zensical_site: Path, browser: Browser) -> None:
+def test_zensicals_site_works_in_the_browser(by_zensical: Path, browser: Browser) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)  # it has scripts of its own
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("response", lambda response: problems.append(response.url) if response.status >= 400 else None)
-    with hosted(zensical_site) as address:
+    with hosted(by_zensical) as address:
         page.goto(f"{address}ar/explorer/")
         expect(page.locator(".explorer tbody tr").first).to_be_visible()
-        page.goto(f"{address}zh/devices/t4/")
+        page.goto(f"{address}zh/devices/a100/")
         expect(page.locator("table.is-sortable").first).to_be_visible()
-        image = page.locator("figure.chart img:visible").first
-        assert image.evaluate("async image => (await image.decode(), image.currentSrc)").startswith(f"{address}zh/")
         page.locator(".md-select button").hover()
         page.locator(".md-select__link[hreflang=ar]").click()
         page.wait_for_function("document.documentElement.lang === 'ar'")
+        assert page.url == f"{address}ar/devices/a100/"
     page.close()
     assert problems == []
 
 
-# ── Whose files ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_files_of_others_are_refused_and_kept(project: Path, tmp_path: Path) -> None:
-    mine = tmp_path / "en" / "index.md"
-    mine.parent.mkdir(parents=True)
-    mine.write_text("mine")
-    with pytest.raises(AtlasError, match="in the way"):
+def test_a_folder_of_others_is_refused_and_one_of_an_earlier_run_replaced(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.md").write_text("mine")
+    with pytest.raises(AtlasError, match="files of others"):
         stage(tmp_path, project)
-    assert everything(tmp_path) == {"en/index.md": b"mine"}
-
-
-def test_files_that_are_no_longer_needed_go_and_others_stay(staged: Path, project: Path, tmp_path: Path) -> None:
-    out = shutil.copytree(staged, tmp_path / "staged")
-    manifest = out / ".staged.json"
-    manifest.write_text(manifest.read_text().replace("[", '["en/devices/gone.md",', 1))
-    (out / "en" / "devices" / "gone.md").write_text("from an earlier run")
-    (out / "notes.txt").write_text("mine")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.md"]
+    out = tmp_path / "staged"
     stage(out, project)
-    assert not (out / "en/devices/gone.md").exists()
-    assert (out / "notes.txt").read_text() == "mine"
+    (out / "en" / "gone.md").write_text("from an earlier run")
+    stage(out, project)
+    assert not (out / "en" / "gone.md").exists()
+    shutil.rmtree(out)

@@ -42,7 +42,7 @@ def requests(page: Path, root: Path, code: str) -> set[Path]:
 
 def worker(root: Path, code: str) -> set[Path]:
     """The scripts of the search."""
-    folder = (root if code == "en" else root.parent) / "assets" / "javascripts"
+    folder = root / "assets" / "javascripts"
     files = {*(folder / "workers").glob("*.js")}
     if code == "ja":
         names = ("min/lunr.stemmer.support.min.js", "tinyseg.js", "min/lunr.ja.min.js", "min/lunr.multi.min.js")

@@ -1,0 +1,68 @@
+"""The settings of a language: its words in place of Material's, its plugins and extensions with their options."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from conftest import LANGUAGES, PREFIXES, BuiltSite
+
+from generator.languages.language import load_language, translated_languages
+from generator.pages.guide import Edition
+from generator.site.settings import FALLBACK, _labels_folder, labels, settings_of, theme_language
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [("ja", "ja"), ("ko", "ko"), ("pt-BR", "pt-BR"), ("de-AT", "de"), ("ckb", FALLBACK)]
+)
+def test_labels_of_the_theme_are_those_of_the_language_or_english(code: str, name: str) -> None:
+    assert theme_language(code) == name
+
+
+def test_the_words_of_the_theme_are_those_of_our_catalogs() -> None:
+    english = labels(load_language("en"), "Atlas")
+    for code in translated_languages():
+        words = labels(load_language(code), "Atlas")
+        assert {name for name, text in words.items() if text == english[name]} <= {"direction"}, code
+
+
+def test_no_page_has_words_of_the_theme_that_are_not_ours(site: BuiltSite) -> None:
+    for code, prefix in PREFIXES.items():
+        ours = labels(load_language(code), "Compile Atlas")
+        theirs = set(re.findall(r'": "([^"]{2,})"', (_labels_folder() / f"{code}.html").read_text("utf-8")))
+        theirs -= {*ours.values(), code}
+        assert len(theirs) > 20, code
+        for address in ("index.html", "compile/index.html", "404.html"):
+            html = (site.folder / prefix / address).read_text("utf-8")
+            settings = json.loads(html.partition('<script id="__config" type="application/json">')[2].partition("<")[0])
+            own = {name: text for name, text in settings["translations"].items()}
+            assert own == {name: ours[name] for name in own}
+            frame = re.sub(r"(?s)<article.*</article>", "", html)
+            assert [text for text in theirs if re.search(rf'[">]\s*{re.escape(text)}\s*(?:: |["<])', frame)] == [], code
+
+
+SETTINGS: dict[str, Any] = {
+    "site_name": "Compile Atlas",
+    "site_url": "https://example.org/atlas/",
+    "theme": {"name": "material", "palette": [{"scheme": "default", "toggle": {"icon": "material/x"}}]},
+    "nav": ["index.md"],
+    "plugins": ["search", {"redirects": {"maps": {"a.md": "b.md"}}}, "compile-atlas"],
+    "markdown_extensions": ["tables", {"toc": {"permalink": True}}],
+    "extra": {"analytics": "none"},
+}
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_plugins_extensions_and_settings_of_others_are_kept(code: str) -> None:
+    language = load_language(code)
+    found = settings_of(Edition(language, ()), [language], SETTINGS)
+    assert found["site_url"] == f"https://example.org/atlas/{language.prefix}"
+    assert found["plugins"][1] == {"redirects": {"maps": {"a.md": "b.md"}}}
+    assert found["plugins"][2] == {"compile-atlas": {"language": code}}
+    assert found["markdown_extensions"][0] == {"tables": {}}
+    assert found["markdown_extensions"][1]["toc"]["permalink"] is True
+    assert found["extra"]["analytics"] == "none"
+    assert found["theme"]["palette"][0]["toggle"]["icon"] == "material/x"
+    assert SETTINGS["plugins"][0] == "search", "settings are not changed"
