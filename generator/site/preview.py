@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-import jinja2
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import MkDocsException, PluginError
 from mkdocs.livereload import LiveReloadServer
@@ -60,6 +59,8 @@ pre{white-space:pre-wrap;padding:1rem;border:1px solid #d55e00;border-radius:.25
 </html>
 """
 """Shown until the first good build. It uses nothing that could be broken."""
+
+EMPTY_PAGE_NAME = "nothing.html"
 
 SETTLING_S = 0.01
 """A change is complete after this time without another one: an editor writes a file in several steps."""
@@ -136,15 +137,15 @@ class EditionOnDemand:
 
     def _index(self, site: SiteOnDemand) -> Iterator[None]:
         """Build all pages and the search index, once: words that come later are found after a restart."""
-        if self._is_indexed:
-            return
-        self._is_indexed = True
-        for path in self._pages:
-            if self._site is not site:
-                break
+        pages = self._pages
+        for path in () if self._is_indexed else pages:
+            if self._pages is not pages:  # a newer edition: whoever asks next gets its index
+                return
             self._build_page(site, path)
             yield
-        site.config.plugins[SEARCH].on_post_build(config=site.config)
+        if not self._is_indexed:
+            site.config.plugins[SEARCH].on_post_build(config=site.config)
+            self._is_indexed = True
 
 
 class Response(NamedTuple):
@@ -190,6 +191,7 @@ class Preview:
         server.observer = ChangeObserver()
         for path in paths:
             server.watch(path)
+        Path(server.root, EMPTY_PAGE_NAME).write_text(EMPTY_PAGE, encoding="utf-8")
         self._guide.address = server.url
         self._update()
         gc.freeze()  # or garbage collection, while a page is built, would search everything that is loaded
@@ -243,7 +245,10 @@ class Preview:
             if self._updates == updates:
                 break
         if problem := self._problems.get("") or self._problems.get(self._code(path)):
-            response = _with_notice(response, problem, is_page=name == "" or name.endswith(".html"))
+            has_page = response.status.startswith("200")
+            if not has_page and not name:
+                response = Response.of(app, {**environ, "PATH_INFO": mount_path + EMPTY_PAGE_NAME})
+            response = response.with_page(partial(_with_notice, problem, has_page=has_page))
         start_response(response.status, response.headers)
         return response.body
 
@@ -283,18 +288,14 @@ class Preview:
 _FINISHED = object()
 
 
-def _with_notice(response: Response, problem: str, *, is_page: bool) -> Response:
-    """Return the response with a problem on top of its page, or on an empty page where there is none to show."""
-    has_page = response.status.startswith("200")
-    if is_page and not has_page:
-        response = Response("200 OK", [("Content-Type", "text/html; charset=utf-8")], [EMPTY_PAGE.encode()])
+def _with_notice(problem: str, page: bytes, *, has_page: bool) -> bytes:
     shown = "The pages show the last good input." if has_page else "There is no page to show yet."
     notice = (
         '<aside class="atlas-problem" role="alert" lang="en" dir="ltr"><div class="md-grid md-typeset">'
         f"<p><strong>The newest input cannot be built.</strong> {shown} This page reloads once it is fixed.</p>"
         f"<pre>{html.escape(problem)}</pre></div></aside>"
     )
-    return response.with_page(lambda page: page.replace(ANCHOR, ANCHOR + notice.encode(), 1))
+    return page.replace(ANCHOR, ANCHOR + notice.encode(), 1)
 
 
 def _with_strip(app: App, strip: Any, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -349,12 +350,13 @@ class _ErrorLog(logging.Handler):
 
 def _explain(error: Exception, logged: list[str]) -> str:
     """Return what went wrong, for a reader of the page; log it where MkDocs has not."""
-    if isinstance(error, AtlasError | MkDocsException | jinja2.TemplateError):
-        if not logged:
-            log.error(told(error))
-        return "\n".join(logged) or told(error)
+    if isinstance(error, MkDocsException) and logged:
+        return "\n".join(logged)
+    if known := told(error):
+        log.error(known)
+        return known
     log.error("The rebuild failed", exc_info=error)  # not bad input but a mistake in the program
-    return "\n".join([*logged, f"{type(error).__name__}: {error}"])
+    return f"{type(error).__name__}: {error}"
 
 
 def check_address(host: str, port: int) -> None:
