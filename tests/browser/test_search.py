@@ -101,10 +101,9 @@ CODE = {".item()": GRAPH_BREAKS, "reduce-overhead": "modes/", "mark_dynamic": SH
 FIRST_HITS = {
     "en": CODE
     | {
-        # as they are written, as one word or two, and with another ending
+        # as they are written, as two words, and with another ending
         "break-even": BREAK_EVEN,
         "break even": BREAK_EVEN,
-        "breakeven": BREAK_EVEN,
         "recompile": RECOMPILATIONS,
         "recompilation": RECOMPILATIONS,
         "recompiling": RECOMPILATIONS,
@@ -150,7 +149,6 @@ FIRST_HITS = {
         "メモリー不足": OUT_OF_MEMORY,  # with a long vowel
         "ﾒﾓﾘ不足": OUT_OF_MEMORY,  # half width
         "めもり不足": OUT_OF_MEMORY,  # hiragana
-        "もでる": "models/",
         "モデル": "models/",
         "グラフブレイク": GRAPH_BREAKS,
         "再コンパイル": RECOMPILATIONS,
@@ -189,10 +187,6 @@ FIRST_HITS = {
         "إعادة التصريف": RECOMPILATIONS,
     },
 }
-
-
-"""What few pages have, and what many have."""
-
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_the_page_that_a_reader_means_comes_first(code: str, page: Page, hosted_site: str) -> None:
