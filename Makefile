@@ -7,9 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q
 
-export ATLAS_GOALS := $(or $(MAKECMDGOALS),guide)
-
-.PHONY: guide serve site publish committed bench check test messages lock clean
+.PHONY: guide serve site publish bench check test messages lock clean
 .DEFAULT_GOAL := guide
 
 guide: .venv/site.done            ## serve the guide at once, and measure the quick profile on this machine meanwhile
@@ -24,11 +22,8 @@ serve: .venv/site.done            ## serve the guide, without measuring
 site: .venv/site.done             ## the static site, in site/
 	$(BIN)/mkdocs build --strict
 
-publish: committed check          ## check and build what is committed, and push it to the branch gh-pages
+publish: check                    ## check and build what is committed, and push it to the branch gh-pages
 	$(BIN)/mkdocs gh-deploy --strict
-
-committed: .venv/site.done        # fails before anything is checked that would not be published
-	@$(BIN)/python -m generator committed
 
 check: .venv/site.done            ## validate records, catalogs and pages
 	$(BIN)/python -m bench check && $(BIN)/python -m generator check

@@ -6,7 +6,6 @@ python -m generator check            check pages and catalogs, and a built site
 python -m generator status           count what is missing or fuzzy in each language
 python -m generator add-language     add a language
 python -m generator stage            write the guide as plain files, for another site builder
-python -m generator committed        check that nothing differs from the commit, before it is published
 """
 
 from __future__ import annotations
@@ -122,15 +121,6 @@ def guide(address: str, time_budget: str) -> None:
     seconds_of(time_budget)  # raises at once, not after minutes
     os.environ[BUDGET] = time_budget
     cli(["serve", "--quiet", "--dev-addr", address])
-
-
-@main.command()
-def committed() -> None:
-    """Check that no file differs from the commit: only what is committed is published."""
-    from generator.languages.catalogs import ROOT
-    from generator.site.publishing import refuse_uncommitted
-
-    refuse_uncommitted(ROOT)
 
 
 @main.command()

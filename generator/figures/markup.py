@@ -68,7 +68,7 @@ class Table:
         return render("table.html.jinja", table=self)
 
     def markdown(self) -> str:
-        """The table as Markdown, for the extension `generator.site.tables`."""
+        """The table as Markdown, for the extension `generator.site.markdown`."""
         sortable = " .sortable" * self.sortable
         rows = [
             map(_cell, self.head),
@@ -167,7 +167,6 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        
     )
     environment.filters["bare"] = str  # an attribute cannot hold the markup of an untranslated text
     return environment

@@ -1,6 +1,6 @@
 """The guide in memory: what a project's files say, and an edition of it for each language.
 
-Takes the folder of the project. `Guide.update` reads what has changed; `Guide.edition` returns an `Edition`, whose pages
+Takes the folder of the project. `Guide.update` reads what has changed; `Guide.edition` returns an `Edition`. Its pages
 are rendered when their content is first read.
 """
 

@@ -36,7 +36,9 @@ def build_all(languages: Mapping[str, Load]) -> None:
     faults = _in_processes(languages) if FORKS else {code: _fault(load) for code, load in languages.items()}
     if fault := faults.get(SOURCE):
         raise Abort(fault)  # the others lack the same
-    named = (f"{load_locale(code).get_language_name(SOURCE)} ({code}): {fault}" for code, fault in faults.items() if fault)
+    named = (
+        f"{load_locale(code).get_language_name(SOURCE)} ({code}): {fault}" for code, fault in faults.items() if fault
+    )
     if text := "\n".join(named):
         raise Abort(text)
 

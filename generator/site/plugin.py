@@ -25,7 +25,7 @@ from mkdocs.plugins import BasePlugin
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from bench.errors import AtlasError, unusable
+from bench.errors import AtlasError
 from generator.languages.language import SOURCE
 from generator.live import BUDGET
 from generator.pages import explorer
@@ -39,7 +39,6 @@ from generator.site.mkdocs_internals import load_separate_config
 from generator.site.preview import Preview, check_address
 from generator.site.publishing import address, refuse_uncommitted, uncommitted_runs
 from generator.site.settings import mkdocs_yml, settings_of
-
 
 ONLY_AT_THE_ROOT = ("CNAME", "robots.txt")
 """Files below `docs_dir` that are about the whole site."""
@@ -155,7 +154,11 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             return Files([])
         edition = self.guide.edition(self.config.language)
         self._pages = {page.uri: page for page in edition.pages}
-        made = edition.pages if self._command == "serve" else (*edition.files, *files_for_programs(edition, self.guide.results, config))
+        made = (
+            edition.pages
+            if self._command == "serve"
+            else (*edition.files, *files_for_programs(edition, self.guide.results, config))
+        )
         searching = config.plugins["material/search"]
         searching.search_index = search.SearchIndex(edition.language.code, **searching.config)
         left_out = () if edition.language.code == SOURCE else ONLY_AT_THE_ROOT

@@ -27,8 +27,8 @@ from watchdog import events
 from watchdog.observers import Observer
 
 from bench.errors import AtlasError
-from generator.live import BUDGET
 from generator.languages.language import SOURCE
+from generator.live import BUDGET
 from generator.pages.guide import Edition, Guide
 from generator.pages.pages import PageFile
 from generator.pages.site_file import SiteFile

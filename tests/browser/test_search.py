@@ -188,6 +188,7 @@ FIRST_HITS = {
     },
 }
 
+
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_the_page_that_a_reader_means_comes_first(code: str, page: Page, hosted_site: str) -> None:
     home = hosted_site + PREFIXES[code]

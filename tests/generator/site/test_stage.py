@@ -91,7 +91,9 @@ def test_both_builders_name_translations_cards_and_the_policy(by_mkdocs: Path, b
 def test_both_builders_speak_our_words_in_every_language(by_mkdocs: Path, by_zensical: Path) -> None:
     for prefix in PREFIXES.values():
         for site in (by_mkdocs, by_zensical):
-            (toc,) = set(re.findall(r'md-nav--secondary" aria-label="([^"]*)"', (site / prefix / "data/index.html").read_text()))
+            (toc,) = set(
+                re.findall(r'md-nav--secondary" aria-label="([^"]*)"', (site / prefix / "data/index.html").read_text())
+            )
             assert (toc == "Table of contents") == (prefix == "")
     assert read(by_mkdocs / "404.html").text == read(by_zensical / "404.html").text
 
