@@ -27,7 +27,7 @@ from generator.languages.language import (
     load_locale,
     plural_examples,
 )
-from generator.site import material
+from generator.site import search
 
 
 def add_language(code: str, root: Path = catalogs.ROOT) -> list[str]:
@@ -56,11 +56,10 @@ def _report(language: Language, root: Path, locales: Path) -> Iterator[str]:
         f"msgstr[{index}] for {', '.join(map(str, numbers[:4]))}{', …' if len(numbers) > 4 else ''}"
         for index, numbers in enumerate(plural_examples(locale))
     )
-    search = ", ".join(material.search(code)["lang"])
     yield f"{locale.get_language_name('en')} ({language.name}), {language.direction}, below /{language.prefix}"
     yield f"plural forms: {forms}"
     yield f"formats: {language.number(12345.678)}, {language.percent(0.45)}, {language.date(date(2024, 3, 1))}"
-    yield f"search: {search}"
+    yield f"search: {', '.join(search.settings(code)['lang'])}"
     yield "next:"
     yield f"  translate {catalog_path(code, locales).relative_to(root).as_posix()}; untranslated text is in English"
     terms = sum(not term.translation(code) for term in load_glossary(locales).term)

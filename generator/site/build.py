@@ -36,11 +36,9 @@ def build_all(languages: Mapping[str, Load]) -> None:
     faults = _in_processes(languages) if FORKS else {code: _fault(load) for code, load in languages.items()}
     if fault := faults.get(SOURCE):
         raise Abort(fault)  # the others lack the same
-    named = (
-        f"{load_locale(code).get_language_name(SOURCE)} ({code}): {fault}" for code, fault in faults.items() if fault
-    )
-    if text := "\n".join(named):
-        raise Abort(text)
+    named = {load_locale(code).get_language_name(SOURCE): code for code, fault in faults.items() if fault}
+    if named:
+        raise Abort("\n".join(f"{name} ({code}): {faults[code]}" for name, code in named.items()))
 
 
 def _in_processes(languages: Mapping[str, Load]) -> dict[str, str]:

@@ -31,7 +31,6 @@ from generator.live import BUDGET
 from generator.pages import explorer
 from generator.pages.guide import Guide
 from generator.pages.pages import PageFile
-from generator.pages.site_file import SiteFile
 from generator.site import PLUGIN, search
 from generator.site.build import build_all, put_into_place, told
 from generator.site.for_programs import files_for_programs
@@ -152,21 +151,16 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         later, when they are asked for."""
         if not self.config.language:
             return Files([])
-        edition = self.guide.edition(self.config.language)
+        edition, results = self.guide.edition(self.config.language), self.guide.results
         self._pages = {page.uri: page for page in edition.pages}
-        made = (
-            edition.pages
-            if self._command == "serve"
-            else (*edition.files, *files_for_programs(edition, self.guide.results, config))
-        )
         searching = config.plugins["material/search"]
         searching.search_index = search.SearchIndex(edition.language.code, **searching.config)
         left_out = () if edition.language.code == SOURCE else ONLY_AT_THE_ROOT
-        others = (file for file in files if not file.is_documentation_page() and file.src_uri not in left_out)
-        return Files([*others, *(self._generated(file, config) for file in made)])
-
-    def _generated(self, file: SiteFile, config: MkDocsConfig) -> File:
-        return File.generated(config, file.uri, content="" if self._command == "serve" else file.content)
+        kept = [file for file in files if not file.is_documentation_page() and file.src_uri not in left_out]
+        if self._command == "serve":
+            return Files([*kept, *(File.generated(config, page.uri, content="") for page in edition.pages)])
+        made = (*edition.files, *files_for_programs(edition, results, config))
+        return Files([*kept, *(File.generated(config, file.uri, content=file.content) for file in made)])
 
     def on_post_page(self, output: str, /, *, page: Page, config: MkDocsConfig) -> str:
         """Write the page as plain Markdown beside its HTML."""

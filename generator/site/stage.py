@@ -42,9 +42,8 @@ def stage(out: Path, root: Path = ROOT) -> int:
     guide.update()
     if out.exists() and any(out.iterdir()):
         if not (out / MARKER).is_file():
-            raise AtlasError(
-                "this folder has files of others", where=str(out), remedy="choose an empty or a new folder"
-            )
+            remedy = "choose an empty or a new folder"
+            raise AtlasError("this folder has files of others", where=str(out), remedy=remedy)
         shutil.rmtree(out)
     out.mkdir(parents=True, exist_ok=True)
     (out / MARKER).touch()

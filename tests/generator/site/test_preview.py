@@ -1,4 +1,4 @@
-"""The development server: what it shows after any edits is what a new build has; it answers, reveals nothing, goes on."""
+"""The development server shows after any edits what a new build has; it answers, reveals nothing, and goes on."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_an_error_of_an_older_input_is_not_shown_beside_a_newer_one() -> None:
             raise AtlasError("of the edit before")
 
     guide: Any = SimpleNamespace(languages=[], faults={}, update=lambda: None)
-    shown = preview.Preview(guide, lambda _: None)  # type: ignore[arg-type, return-value]
+    shown = preview.Preview(guide, lambda _: None)
     shown._editions["en"] = Edition()  # type: ignore[assignment]
     shown._build("index.html")
     assert shown._problems == {}

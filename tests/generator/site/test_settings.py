@@ -37,7 +37,7 @@ def test_no_page_has_words_of_the_theme_that_are_not_ours(site: BuiltSite) -> No
         for address in ("index.html", "compile/index.html", "404.html"):
             html = (site.folder / prefix / address).read_text("utf-8")
             settings = json.loads(html.partition('<script id="__config" type="application/json">')[2].partition("<")[0])
-            own = {name: text for name, text in settings["translations"].items()}
+            own = settings["translations"]
             assert own == {name: ours[name] for name in own}
             frame = re.sub(r"(?s)<article.*</article>", "", html)
             assert [text for text in theirs if re.search(rf'[">]\s*{re.escape(text)}\s*(?:: |["<])', frame)] == [], code
