@@ -7,8 +7,8 @@ its own words (`generator.figures.findings`). Nothing is corrected or dropped. A
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any, Literal, get_args
@@ -18,7 +18,7 @@ import pandas as pd
 
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
 from bench.statistics.verdicts import SAME, Verdict
-from generator.data.selection import by_value, grouped, is_comparison, numbered, version_order
+from generator.data.selection import by_value, is_comparison, numbered, version_order
 
 Kind = Literal[
     "repeated",
@@ -79,15 +79,7 @@ GAP_SHARE = 0.75
 
 MIN_SIBLINGS = 3
 
-_RESTLESS = (Status.UNSTABLE, Status.THROTTLED)
 _VARIANTS = ("eager_ms", "compiled_ms")
-_READ = (
-    *("device", "model", "torch", "compile_mode", "batch_size", "workload", "run", "measured_at", "status", "reason"),
-    *("verdict", "change", "eager_ms", "compiled_ms", "speedup", "speedup_low", "speedup_high", "paired_speedup"),
-    *("flop", "matmul_flop_s", "eager_host_bound", "flags"),
-)
-"""Columns that the rules read, besides settings."""
-
 _SETTING = ["dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin"]
 
 
@@ -109,12 +101,9 @@ class Anomaly:
 
 def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     """Return everything that does not fit together in `cells`, by kind and then by row."""
-    cells = cells[[*_READ, *_SETTING]]  # a copy of some rows with all columns takes long
-    cells = cells.assign(alike=numbered(cells, ("model", "torch", "compile_mode", *_SETTING)))
-    found = [*_repeated(cells), *_version_jump(cells), *_flags(cells)]
-    for _, rows in grouped(cells, "origin"):  # the benchmarks of another origin may differ
-        for rule in (*_ALONE, _device_order, _batch_order, _without_reason, _gaps):
-            found += rule(rows)
+    found = [*_repeated(cells), *_version_jump(cells), *_flags(cells), *_within_rows(cells)]
+    for _, rows in cells.groupby("origin"):  # the benchmarks of another origin may differ
+        found += [*_device_order(rows), *_batch_order(rows), *_gaps(rows)]
     repeated = {row for anomaly in found if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
     kept = (each for each in found if each.kind == "repeated" or not repeated.intersection(each.doubtful))
@@ -122,19 +111,16 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
 
 
 def lint_alone(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Yield what does not fit together within a row, whatever other rows say."""
+    """Yield doubts about rows that depend on no other row."""
+    yield from _within_rows(cells)
     yield from (each for each in _flags(cells) if each.kind in _OF_ROWS.values())
-    for rule in _ALONE:
-        yield from rule(cells)
 
 
-def gathered(anomalies: Iterable[Anomaly], most: int) -> list[tuple[Anomaly, ...]]:
+def gathered(anomalies: Sequence[Anomaly], most: int) -> list[tuple[Anomaly, ...]]:
     """Return each anomaly by itself, and together those of a kind that has more than `most`: nobody reads a thousand
     sentences that say the same."""
-    by_kind: dict[Kind, list[Anomaly]] = {}
-    for each in anomalies:
-        by_kind.setdefault(each.kind, []).append(each)
-    groups = ([tuple(several)] if len(several) > most else [(one,) for one in several] for several in by_kind.values())
+    by_kind = by_value(anomalies, (each.kind for each in anomalies)).values()
+    groups = ([tuple(several)] if len(several) > most else [(one,) for one in several] for several in by_kind)
     return [group for several in groups for group in several]
 
 
@@ -148,7 +134,7 @@ def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Anomaly]:
         age = today - group["measured_at"].max().date()
         torch = max(group["torch"], key=version_order)
         if age > timedelta(days=STALE_DAYS) or _minor(torch) < _minor(pinned):
-            yield Anomaly("stale", tuple(group.index.tolist()), {"days": age.days, "torch": torch})
+            yield Anomaly("stale", tuple(group.index), {"days": age.days, "torch": torch})
 
 
 def _minor(version: str) -> tuple[int, ...]:
@@ -177,9 +163,7 @@ def _repeated(cells: pd.DataFrame) -> Iterator[Anomaly]:
     misfit = np.abs(np.log(repeated["eager_ms"] / repeated["expected_ms"]))
     by_misfit = repeated.assign(misfit=misfit).sort_values("misfit", ascending=False, kind="stable")  # unknown is last
     for _, group in by_misfit.groupby(["model", *_VARIANTS], sort=False):
-        first = group.iloc[0]
-        figures = {name: first[name] for name in (*_VARIANTS, "expected_ms")}
-        yield Anomaly("repeated", tuple(group.index.tolist()), figures)
+        yield Anomaly("repeated", tuple(group.index), group.iloc[0][[*_VARIANTS, "expected_ms"]].to_dict())
 
 
 def _device_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
@@ -220,7 +204,8 @@ def _batch_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
 def _latencies(cells: pd.DataFrame, key: str) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the rows with a latency of each variant: a number for what agrees in `key`, in the model and its settings,
     device, batch size, latency and label."""
-    rows = cells[["device", "batch_size", *_VARIANTS]].assign(row=cells.index, key=numbered(cells, ("alike", key)))
+    rows = cells[["device", "batch_size", *_VARIANTS]].assign(row=cells.index)
+    rows["key"] = numbered(cells, ("model", "torch", "compile_mode", *_SETTING, key))
     for variant in _VARIANTS:
         known = rows[rows[variant].notna()]
         yield variant.removesuffix("_ms"), known.rename(columns={variant: "ms"})
@@ -242,7 +227,7 @@ def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
             slower = (other for other, ms in medians.items() if ms / own_ms > VERSION_FACTOR)
             if other := next(slower, None):
                 figures = {"ms": own_ms, "other_ms": medians[other], "other_torch": other}
-                yield Anomaly("version_jump", tuple(rows.index[rows["torch"] == torch].tolist()), figures)
+                yield Anomaly("version_jump", tuple(rows.index[rows["torch"] == torch]), figures)
 
 
 def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
@@ -261,67 +246,39 @@ def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
         for model, known in own.items():
             if missing := usual - known:
                 figures = {"sizes": tuple(sorted(missing)), "count": sum(missing <= each for each in own.values())}
-                yield Anomaly("gap", tuple(rows.index[rows["model"] == model].tolist()), figures)
+                yield Anomaly("gap", tuple(rows.index[rows["model"] == model]), figures)
 
 
-# ── Rows that are doubtful alone ────────────────────────────────────────────────────────────────────────────────────
+# ── Rows that are doubtful by themselves ────────────────────────────────────────────────────────────────────────────
 
 
-def _implausible(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find speedups that are too good. Figures: speedup."""
+def _within_rows(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find what is wrong with a row, whatever other rows say. Figures: the columns beside each rule."""
+    cells = cells.rename(columns={"paired_speedup": "paired"})
+    is_restless = cells["status"].isin((Status.UNSTABLE, Status.THROTTLED))
     busy = cells["speedup"] * (1 - cells["eager_host_bound"].fillna(0.0))
-    for label, speedup in _labelled(cells.loc[busy > IMPLAUSIBLE_SPEEDUP, "speedup"]):
-        yield Anomaly("implausible", (label,), {"speedup": speedup})
-
-
-def _impossible(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find latencies that mean far more arithmetic than the device can do, or next to none.
-
-    Figures: variant, ms, share.
-    """
+    paired = np.abs(np.log(cells["paired"] / cells["speedup"]))
+    reach = np.log(cells["speedup_high"] / cells["speedup_low"]) / 2
+    is_short = is_comparison(cells) & (cells["origin"] == "measured") & cells["speedup_low"].isna()
+    has_no_reason = (cells["status"] != "pass") & (cells["reason"].str.strip() == "")
+    rules: Mapping[Kind, tuple[pd.Series, Sequence[str]]] = {
+        "implausible": (busy > IMPLAUSIBLE_SPEEDUP, ["speedup"]),
+        # The latency never settled, or the device lowered its clock.
+        "unstable": (is_restless & cells["change"].notna(), ["status"]),
+        # The rounds contradict the speedup by more than anyone cares about: something slowed down one variant.
+        "disturbed": (~is_restless & (paired > np.maximum(reach, math.log(1 + SAME))), ["speedup", "paired"]),
+        "no_interval": (is_short & ~is_restless, []),
+        "no_reason": (has_no_reason, ["status"]),
+    }
+    for kind, (is_found, columns) in rules.items():
+        for label, figures in cells.loc[is_found, columns].to_dict("index").items():
+            yield Anomaly(kind, (label,), figures)
     for variant in _VARIANTS:
         share = (cells["flop"] / cells[variant] * 1e3 / cells["matmul_flop_s"]).dropna()
-        for label, outside in _labelled(share[~share.between(SLOWEST, FASTEST)]):
+        for label, outside in share[~share.between(SLOWEST, FASTEST)].items():
             figures = {"variant": variant.removesuffix("_ms"), "ms": cells.loc[label, variant], "share": outside}
             yield Anomaly("impossible", (label,), figures)
 
-
-def _unstable(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find comparisons whose latency never settled, or whose device lowered its clock. Figures: status."""
-    is_compared = cells["status"].isin(_RESTLESS) & cells["change"].notna()
-    for label, status in _labelled(cells.loc[is_compared, "status"]):
-        yield Anomaly("unstable", (label,), {"status": status})
-
-
-def _disturbed(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find speedups that pairs of rounds contradict, by more than anyone cares about: something slowed down one variant
-    more than the other.
-
-    Figures: speedup, and paired, which is further from it than its interval reaches.
-    """
-    known = cells[~cells["status"].isin(_RESTLESS)]
-    apart = np.abs(np.log(known["paired_speedup"] / known["speedup"]))
-    reach = np.log(known["speedup_high"] / known["speedup_low"]) / 2
-    for label in known.index[(apart > reach) & (apart > math.log(1 + SAME))].tolist():
-        speedup, paired = known.loc[label, ["speedup", "paired_speedup"]]
-        yield Anomaly("disturbed", (label,), {"speedup": speedup, "paired": paired})
-
-
-def _without_interval(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find measured comparisons that are too short for an interval."""
-    is_short = is_comparison(cells) & (cells["origin"] == "measured") & cells["speedup_low"].isna()
-    for label in cells.index[is_short & ~cells["status"].isin(_RESTLESS)].tolist():
-        yield Anomaly("no_interval", (label,))
-
-
-def _without_reason(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find failures that do not say why. Figures: status."""
-    has_no_reason = (cells["status"] != "pass") & (cells["reason"].str.strip() == "")
-    for label, status in _labelled(cells.loc[has_no_reason, "status"]):
-        yield Anomaly("no_reason", (label,), {"status": status})
-
-
-_ALONE = (_implausible, _impossible, _unstable, _disturbed, _without_interval)
 
 # ── Flags ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -332,24 +289,12 @@ _OF_ROWS: Mapping[str, Kind] = {UNEQUAL_BATCHES: "unequal_batches", TOY: "toy"}
 def _flags(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Report what an importer could not know or found wrong, and what the doctor found on the machine during the
     measurement. Figures: flag, its identifier; or check, the name of the doctor's."""
-    for flag, labels in _by_flag(cells).items():
+    flags = cells["flags"].str.split().explode().dropna()
+    for flag, rows in flags.groupby(flags):
+        labels = tuple(rows.index)
         if flag in _OF_ROWS:
             yield from (Anomaly(_OF_ROWS[flag], (label,)) for label in labels)
         elif flag.startswith(DOCTOR):
-            yield Anomaly("complaint", tuple(labels), {"check": flag.removeprefix(DOCTOR)})
+            yield Anomaly("complaint", labels, {"check": flag.removeprefix(DOCTOR)})
         else:
-            yield Anomaly("flag", tuple(labels), {"flag": flag})
-
-
-def _by_flag(cells: pd.DataFrame) -> Mapping[str, list[int]]:
-    """Return the labels of the rows by flag, sorted by flag."""
-    labels: defaultdict[str, list[int]] = defaultdict(list)
-    for flags, several in by_value(cells.index.tolist(), cells["flags"].tolist()).items():
-        for flag in dict.fromkeys(flags.split()):
-            labels[flag] += several
-    return {flag: sorted(labels[flag]) for flag in sorted(labels)}
-
-
-def _labelled(values: pd.Series) -> Iterator[tuple[int, Any]]:
-    """Yield the label of each row and its value."""
-    yield from zip(values.index.tolist(), values.tolist(), strict=True)
+            yield Anomaly("flag", labels, {"flag": flag})

@@ -22,7 +22,6 @@ from generator.data.registry import COORDINATES, ON, SIZE, VERSION, column
 from generator.data.selection import (
     Groups,
     by_value,
-    comparisons,
     is_comparison,
     is_trusted,
     mode_order,
@@ -148,7 +147,7 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     the newest of each cell; `cells` are those of all runs."""
     alike = (*COORDINATES, "processor")
     keys = cells[[*alike, "device_type", "malloc", "measured_at", "change", "status"]]
-    keys = comparisons(where(keys, (keys["device_type"] == "cpu") & (keys["origin"] == "measured")))
+    keys = keys[is_comparison(keys) & (keys["device_type"] == "cpu") & (keys["origin"] == "measured")]
     keys = keys.sort_values("measured_at", kind="stable", na_position="first")
     by_malloc = _labels_of(keys["malloc"], numbered(keys, alike))
     return _pairs(cells, by_malloc.get("default", {}), by_malloc.get("keep", {}))
@@ -233,7 +232,7 @@ def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
     keys = cells[[*ACROSS_VERSIONS, "torch", "origin", "weights", "change", "status"]]
     keys = keys.assign(is_fixed=cells["dynamic"] != "auto", cell=numbered(keys, ACROSS_VERSIONS))
     keys = keys.sort_values(["model", "origin", "is_fixed", "weights"], kind="stable")
-    keys = comparisons(keys).drop_duplicates(["cell", "torch"])
+    keys = keys[is_comparison(keys)].drop_duplicates(["cell", "torch"])
     keys = keys[keys["cell"].duplicated(keep=False)]
     cell = numbered(keys, ["cell"])
     order = zip(cell.tolist(), map(version_order, keys["torch"]), keys.index.tolist(), strict=True)
@@ -321,12 +320,12 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
     return _lines(
         groups,
         device=groups.first["device"],
-        median_change=groups.median(changes),
+        median_change=groups.of(changes).median(),
         quartiles=groups.quartiles(changes),
-        slower=groups.sum(compared & (cells["verdict"] == "slower")),
-        comparisons=groups.sum(compared),
+        slower=groups.of(compared & (cells["verdict"] == "slower")).sum(),
+        comparisons=groups.of(compared).sum(),
         best_model=groups.labels(_best_first(cells)),
-        models=groups.distinct("model"),
+        models=groups.of(groups.cells["model"]).nunique(),
         batch_sizes=groups.values("batch_size", among=compared),
         torch=groups.values("torch"),
         source=groups.first.index,
@@ -349,8 +348,8 @@ def devices(cells: pd.DataFrame) -> pd.DataFrame:
     return _lines(
         groups,
         device=groups.first["device"],
-        models=groups.distinct("model"),
-        comparisons=groups.sum(is_trusted(cells)),
+        models=groups.of(groups.cells["model"]).nunique(),
+        comparisons=groups.of(is_trusted(cells)).sum(),
         **kinds,
         modes=groups.values("compile_mode"),
         batch_sizes=groups.values("batch_size"),
@@ -368,8 +367,8 @@ def models(cells: pd.DataFrame) -> pd.DataFrame:
         model=groups.first["model"],
         best_device=groups.labels(_best_first(by_task)),
         task=groups.first["task"],
-        devices=groups.distinct("device"),
-        comparisons=groups.sum(is_trusted(by_task)),
+        devices=groups.of(groups.cells["device"]).nunique(),
+        comparisons=groups.of(is_trusted(by_task)).sum(),
         checkpoint=groups.first["checkpoint"],
     )
 
@@ -380,13 +379,19 @@ def families(cells: pd.DataFrame) -> pd.DataFrame:
     groups, compared = Groups(by_family, "family"), is_trusted(by_family)
     is_averaged = len(cells[["device", "origin"]].drop_duplicates()) == 1
     changes = by_family["change"].where(compared)
-    median = {"median_change": groups.median(changes), "quartiles": groups.quartiles(changes)} if is_averaged else {}
+    median = (
+        {"median_change": groups.of(changes).median(), "quartiles": groups.quartiles(changes)} if is_averaged else {}
+    )
     return _lines(
         groups,
         family=groups.first["family"],
         **median,
-        slower=groups.sum(compared & (by_family["verdict"] == "slower")),
-        **({"comparisons": groups.sum(compared)} if is_averaged else {"models": groups.distinct("model")}),
+        slower=groups.of(compared & (by_family["verdict"] == "slower")).sum(),
+        **(
+            {"comparisons": groups.of(compared).sum()}
+            if is_averaged
+            else {"models": groups.of(groups.cells["model"]).nunique()}
+        ),
         best_model=groups.labels(_best_first(by_family)),
     )
 
@@ -413,7 +418,7 @@ def runs(cells: pd.DataFrame) -> pd.DataFrame:
         origin=groups.first["origin"],
         date=groups.first.index,
         device_names=[tuple(devices_of[run]) for run in groups.first["run"]],
-        records=groups.sum(newest_first["attempts"]),
+        records=groups.of(newest_first["attempts"]).sum(),
         torch=groups.values("torch"),
         transformers=groups.values("transformers"),
         commit=groups.values("commit"),
@@ -430,11 +435,8 @@ def problems(groups: Collection[Sequence[Anomaly]]) -> pd.DataFrame:
 def _lines(groups: Groups, **columns: Any) -> pd.DataFrame:
     """A line per group, with values for each."""
     labels = groups.first.index
-    found = {}
-    for name, values in columns.items():
-        is_listed = any(isinstance(value, tuple) for value in values)
-        found[name] = pd.Series(list(values), labels, dtype="object" if is_listed else column(name).dtype)
-    return pd.DataFrame(found, index=labels)
+    typed = {name: pd.Series(values, dtype=column(name).dtype) for name, values in columns.items()}
+    return pd.DataFrame({name: values.set_axis(labels) for name, values in typed.items()}, index=labels)
 
 
 def _newest_first(cells: pd.DataFrame) -> pd.DataFrame:
