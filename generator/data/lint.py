@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any, Literal, get_args
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
-from bench.statistics.verdicts import SAME, Verdict
+from bench.statistics.verdicts import SAME
 from generator.data.selection import by_value, is_comparison, numbered, version_order
 
 Kind = Literal[
@@ -45,9 +45,6 @@ DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
 
 DISTURBING = frozenset({"load", "quota", "steal", "gpu-processes", "gpu-slowdown"})
 """Complaints of the doctor about what changes latencies; the others are about what may end a run."""
-
-DOUBTFUL: Verdict = "doubtful"
-"""The verdict of a row that the lint doubts."""
 
 MIN_COMMON_CELLS = 8
 """Cells that two devices must share before one of them counts as the faster one."""

@@ -8,7 +8,7 @@ any other: it has a status and a reason, and no figures.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,10 +23,10 @@ from bench.records.record import RESULTS, TOY
 from bench.records.run_file import run_files
 from generator.data.estimates import Estimates, estimate
 from generator.data.families import family_slug
-from generator.data.lint import DOUBTFUL, Anomaly, gathered, lint, lint_alone
+from generator.data.lint import Anomaly, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
-from generator.data.rows import FileRows, Key, frame, rows_of
+from generator.data.rows import Key, frame, rows_of
 from generator.data.selection import ORDERS, Records, Row, is_trusted
 
 MOST_LISTED = 20
@@ -51,7 +51,7 @@ class Results:
         """The rows. Those that the data lint doubts have the verdict doubtful, and no break-even point."""
         rows, is_doubted = self.rows, self.rows.index.isin([*self.doubts])
         unknown = {name: rows[name].mask(is_doubted) for name in COLUMNS if name.startswith("break_even")}
-        return rows.assign(verdict=rows["verdict"].mask(is_doubted, DOUBTFUL), **unknown)
+        return rows.assign(verdict=rows["verdict"].mask(is_doubted, "doubtful"), **unknown)
 
     @cached_property
     def newest(self) -> pd.DataFrame:
@@ -69,11 +69,6 @@ class Results:
     def own_devices(self) -> frozenset[str]:
         """Slugs of the devices on which the reader has measured."""
         return frozenset(self.rows.loc[self.rows["run"].isin(self.own_runs), "device"])
-
-    @cached_property
-    def runs(self) -> tuple[str, ...]:
-        """The names of all runs."""
-        return tuple(sorted(self.rows["run"].unique()))
 
     @cached_property
     def estimates(self) -> Estimates:
@@ -94,7 +89,7 @@ class Results:
 
     @cached_property
     def problems(self) -> tuple[Anomaly, ...]:
-        """What the data lint finds in the newest rows."""
+        """The findings of the data lint in the newest rows."""
         return lint(self.rows[self.rows["newest"]])
 
     @cached_property
@@ -118,28 +113,9 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
     The devices of `own_runs` come first. Raises `AtlasError` for the first line that is broken, of an unknown schema,
     without positive latencies, or a duplicate of another line of its run, and for a run in two files.
     """
-    files = {path: rows_of(path) for path in run_files(results)}
-    _refuse_shared_runs(files)
-    keys = [key for file in files.values() for key in file.keys]
-    rounds_ms = [each for file in files.values() for each in file.rounds_ms]
-    tables = [file.table for file in files.values()]
-    shared = {name: pd.Series(values, dtype=COLUMNS[name].dtype) for name, values in _shared(keys).items()}
-    table = (pd.concat(tables, ignore_index=True) if tables else frame({})).assign(**shared)
-    order = _order(table)
-    return Results(
-        table.take(order).reset_index(drop=True),
-        [rounds_ms[at] for at in order],
-        records=sum(file.records for file in files.values()),
-        examples=newest_capture(results),
-        selfchecks=newest_of_each_device(results),
-        own_runs=own_runs,
-    )
-
-
-def _refuse_shared_runs(files: Mapping[Path, FileRows]) -> None:
-    """A run belongs to one file: else nobody could tell which of two lines of a process is the newer one."""
-    owners: dict[str, Path] = {}
-    for path, file in files.items():
+    files, owners = [], dict[str, Path]()
+    for path in run_files(results):
+        files.append(file := rows_of(path))
         for run in file.table["run"].unique():
             if (owner := owners.setdefault(run, path)) != path:
                 raise AtlasError(
@@ -147,6 +123,19 @@ def _refuse_shared_runs(files: Mapping[Path, FileRows]) -> None:
                     where=f"{path}: $.run",
                     remedy="remove one of the two files, or give its records a different run name",
                 )
+    keys = [key for file in files for key in file.keys]
+    rounds_ms = [each for file in files for each in file.rounds_ms]
+    shared = {name: pd.Series(values, dtype=COLUMNS[name].dtype) for name, values in _shared(keys).items()}
+    table = pd.concat([file.table for file in files] or [frame({})], ignore_index=True).assign(**shared)
+    order = _order(table)
+    return Results(
+        table.take(order).reset_index(drop=True),
+        [rounds_ms[at] for at in order],
+        records=sum(file.records for file in files),
+        examples=newest_capture(results),
+        selfchecks=newest_of_each_device(results),
+        own_runs=own_runs,
+    )
 
 
 # ── Columns that depend on other files ────────────────────────────────────────────────────────────────────────────────
@@ -158,8 +147,8 @@ _IN_TABLE = {(spec.label, spec.checkpoint) for spec in MODELS}
 def _shared(keys: Sequence[Key]) -> dict[str, list[Any]]:
     """Return the columns that depend on rows of other files.
 
-    The models of the table have their addresses, whatever dates others claim; of others, who came first decides. A
-    local checkpoint goes by its newest name.
+    The oldest model or device keeps an address that several claim, but models of the table come first. A local
+    checkpoint goes by its newest name.
     """
     by_age = sorted(range(len(keys)), key=lambda at: keys[at].age)
     newest = {(key.case, key.host, key.origin): at for at in by_age for key in [keys[at]]}
@@ -183,8 +172,7 @@ def _shared(keys: Sequence[Key]) -> dict[str, list[Any]]:
 
 def _order(table: pd.DataFrame) -> list[int]:
     """Return the positions of the rows in order: accelerators before CPUs, old versions before new, models by name."""
-    keys: list[Iterable[Any]] = [table["device_type"] == "cpu"]
-    names = ("device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run")
-    keys += [map(order, table[name]) if (order := ORDERS.get(name)) else table[name] for name in names]
-    by_position = list(zip(*keys, strict=True))
+    names = ["device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run"]
+    keys = [table[name].map(ORDERS[name]) if name in ORDERS else table[name] for name in names]
+    by_position = list(zip(table["device_type"] == "cpu", *keys, strict=True))
     return sorted(range(len(table)), key=by_position.__getitem__)

@@ -1,7 +1,7 @@
 """The rows of one run file: one per cell, with the figures that its processes give together.
 
-`rows_of` takes the path of a run file and returns `FileRows`. A row follows from its file alone, apart from what it
-shares with rows of other files, such as the slug of its device: `generator.data.load` adds that.
+`rows_of` takes the path of a run file and returns `FileRows`. A row follows from its file alone. The columns that
+depend on rows of other files, such as the slug of its device, are added by `generator.data.load`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import msgspec
 import pandas as pd
 
 from bench.plans.profiles import KEEP_MEMORY
-from bench.records.record import DOCTOR, THROUGHPUT_PROFILES, Cell, Environment, Measurement, Record, Source, worst
+from bench.records.record import DOCTOR, THROUGHPUT_PROFILES, Cell, Environment, Record, Source, worst
 from bench.records.run_file import read
 from bench.statistics.causes import explain
 from bench.statistics.cells import Cells
@@ -49,17 +50,11 @@ class FileRows(NamedTuple):
 def rows_of(path: Path) -> FileRows:
     """Return the rows of a file, read again only after a change. Raises `AtlasError` for a line that is no record."""
     status = path.stat()
-    stamp = status.st_mtime_ns, status.st_size
-    if path not in _READ or _READ[path][0] != stamp:
-        _READ[path] = stamp, _read(path)
-    return _READ[path][1]
+    return _read(path, status.st_mtime_ns, status.st_size)
 
 
-_READ: dict[Path, tuple[tuple[int, int], FileRows]] = {}
-"""The rows of each file that this process has read, with the time of its last change and its size."""
-
-
-def _read(path: Path) -> FileRows:
+@lru_cache(maxsize=4096)
+def _read(path: Path, _changed_ns: int, _size: int) -> FileRows:
     groups: defaultdict[tuple[Any, ...], list[Record]] = defaultdict(list)
     count = 0
     for record in read(path):
@@ -71,26 +66,39 @@ def _read(path: Path) -> FileRows:
     measured = [[record.measurement for record in group if record.measurement] for group in several]
     runs = [f"{run} {kind}" for run, kind in zip(facts["run"], facts["device_type"], strict=True)]
     cells = Cells(measured, facts["batch_size"], pd.factorize(pd.Series(runs, dtype=object))[0])
-    table = frame({**facts, **_figures(cells), **_reasons(measured)})
+    causes = [[(each.cause.value, each.figure, each.share) for each in several] for several in explain(cells)]
+    graphs = [[each.graphs for each in group if each.graphs] for group in measured]
+    breaks = [[each for one in several for each in one.breaks] for several in graphs]
+    figures = {
+        **cells.figures(),
+        "processes": (cells.at >= 0).sum(axis=1),
+        "verdict": cells.verdicts.tolist(),
+        "causes": [_json_list(several) for several in causes],
+        "graph_break_reasons": [
+            _json_list({"reason": each.reason, "location": each.location or ""} for each in several)
+            for several in breaks
+        ],
+        "cudagraph_skip_reasons": [
+            _json_list(each for one in several for each in one.cudagraph_skips) for several in graphs
+        ],
+    }
     moments = zip(groups, records, facts["measured_at"], strict=True)
     keys = [_key(case, record, measured_at) for (_, case, *_), record, measured_at in moments]
-    return FileRows(count, keys, table, cells.rounds_ms())
+    return FileRows(count, keys, frame({**facts, **figures}), cells.rounds_ms())
 
 
 def frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
     """Return `COLUMNS` in their order. An unknown text is "", and any other unknown value is missing."""
-    rows = range(max(map(len, columns.values()), default=0))
+    count = max(map(len, columns.values()), default=0)
     blocks: dict[str, dict[str, Any]] = {}
     for name, column in COLUMNS.items():
-        values: Any = columns.get(name, [None for _ in rows])
-        if column.type is str:
-            values = [value or "" for value in values]
+        values: Any = columns.get(name, [None] * count)
+        if column.type in {str, bool}:
+            values = [value or column.type() for value in values]
         elif column.type is int:
             values = pd.array(values, dtype="Int64")
         elif column.type is datetime:
             values = pd.to_datetime(pd.Series(values, dtype=object), utc=True)
-        elif column.type is bool:
-            values = [bool(value) for value in values]
         blocks.setdefault(column.dtype, {})[name] = values
     return pd.concat([pd.DataFrame(each, dtype=dtype) for dtype, each in blocks.items()], axis=1)[[*COLUMNS]]
 
@@ -176,32 +184,7 @@ def _flags(group: Sequence[Record]) -> str:
     return " ".join(sorted(flags))
 
 
-# ── Figures ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _figures(cells: Cells) -> dict[str, Sequence[Any]]:
-    """Return the columns of figures."""
-    causes = [[(each.cause.value, each.figure, each.share) for each in several] for several in explain(cells)]
-    return {
-        **cells.figures(),
-        "processes": (cells.at >= 0).sum(axis=1).tolist(),
-        "verdict": cells.verdicts.tolist(),
-        "causes": [json.dumps(several) if several else "" for several in causes],
-    }
-
-
-def _reasons(measured: Sequence[Sequence[Measurement]]) -> dict[str, list[str]]:
-    """Return the reasons for graph breaks and for skipped CUDA graphs, as JSON."""
-    found = defaultdict[str, list[str]](list)
-    for group in measured:
-        graphs = [each.graphs for each in group if each.graphs]
-        breaks = ({"reason": each.reason, "location": each.location or ""} for one in graphs for each in one.breaks)
-        found["graph_break_reasons"].append(_distinct(breaks))
-        found["cudagraph_skip_reasons"].append(_distinct(each for one in graphs for each in one.cudagraph_skips))
-    return found
-
-
-def _distinct(values: Iterable[Any]) -> str:
+def _json_list(values: Iterable[Any]) -> str:
     """Return distinct values as a JSON list, in the order in which they first occur; "" for none."""
-    distinct = list({json.dumps(value, sort_keys=True): value for value in values}.values())
-    return json.dumps(distinct, ensure_ascii=False) if distinct else ""
+    distinct = {json.dumps(value, ensure_ascii=False): None for value in values}
+    return f"[{', '.join(distinct)}]" if distinct else ""

@@ -22,7 +22,7 @@ from generator.data import rows, selection
 from generator.data.load import Results, load
 from generator.data.names import short_name
 from generator.data.registry import COLUMNS
-from generator.data.selection import comparisons
+from generator.data.selection import is_comparison
 
 
 def loaded(tmp_path: Path, *records: object) -> Results:
@@ -61,7 +61,7 @@ def test_columns_are_those_declared(tmp_path: Path) -> None:
 
 def test_no_records_are_an_empty_table(tmp_path: Path) -> None:
     results = load(tmp_path)
-    assert (len(results.by_label), results.records, results.problems, results.runs) == (0, 0, (), ())
+    assert (len(results.by_label), results.records, results.problems) == (0, 0, ())
 
 
 def test_processes_are_pooled_with_an_interval_over_them(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_wrong_results_are_shown_and_never_compared(tmp_path: Path) -> None:
     wrong = measured(status=Status.FAIL_ACCURACY, figures=measurement(), model="BeiT", checkpoint="microsoft/beit")
     results = loaded(tmp_path, measured(), wrong)
     assert None not in {row["change"] for row in results.by_label}
-    assert comparisons(results.table)["model"].tolist() == ["vit"]
+    assert results.table[is_comparison(results.table)]["model"].tolist() == ["vit"]
 
 
 def test_the_newest_run_of_each_cell_is_shown(tmp_path: Path) -> None:
@@ -358,5 +358,5 @@ def test_whatever_becomes_of_the_files_the_table_is_that_of_a_first_reading(edit
             records = [measured(run=f"r{name}", day=step + 1, batch_size=size) for size in range(1, count + 1)]
             append(path, records)
             table = load(Path(folder)).table
-            rows._READ.clear()  # as in a new process
+            rows._read.cache_clear()  # as in a new process
             pd.testing.assert_frame_equal(load(Path(folder)).table, table)
