@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from bench.records.record import SHAPES, Origin, Status, Task, Workload
 from bench.statistics.verdicts import Verdict
+from generator.data.digits import with_interval
 
 FigureFormat = Literal["number", "figure", "ratio", "change", "rate_change", "share", "rate"]
 Format = Literal["name", "code", "prose"] | FigureFormat
@@ -80,10 +81,10 @@ _text, _whole, _real = (partial(Column, kind) for kind in (str, int, float))
 def _with_interval(*figure: Any, **rest: Any) -> Iterable[Column]:
     """Return the columns of a figure, and of the ends of its 95% interval over processes."""
     column = _real(*figure, **rest)
-    stem, suffix = (column.name.removesuffix("_ms"), "_ms") if column.name.endswith("_ms") else (column.name, "")
-    ends = {"low": "lower", "high": "upper"}
-    described = {end: f"{word} end of the 95% interval of {column.name}" for end, word in ends.items()}
-    return column, *(_real(f"{stem}_{end}{suffix}", text, unit=column.unit) for end, text in described.items())
+    _, low, high = with_interval(column.name)
+    ends = {low: "lower", high: "upper"}
+    described = {name: f"{end} end of the 95% interval of {column.name}" for name, end in ends.items()}
+    return column, *(_real(name, text, unit=column.unit) for name, text in described.items())
 
 
 def _registry(*columns: Column) -> Mapping[str, Column]:
@@ -274,20 +275,8 @@ COLUMNS = {
 
 # ── Tables of pages ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-VERSION, SIZE, CHANGE, RATE, IMAGES, ON = "torch", "at size", "change on", "rate of", "images/s with", "on"
-"""Begin the names of columns of which there is one for each version, device or data type, which follows a space: the
-latencies with a version of PyTorch; the speedups at a batch size; the median change on a GPU; the median change in
-images per second of a variant or in a data type; images per second with a version; the throughput on a device, whose
-name and other facts follow, a line each. Those of VERSION, SIZE and ON hold labels of rows."""
-
-_SERIES: Mapping[str, Format] = {
-    VERSION: "figure",
-    SIZE: "ratio",
-    CHANGE: "change",
-    RATE: "rate_change",
-    IMAGES: "rate",
-    ON: "figure",
-}
+VERSION, SIZE, CHANGE, RATE, IMAGES, ON = "version:", "size:", "change_on:", "rate_of:", "rate_with:", "throughput:"
+"""Begin the names of columns of a series: the version, size, device, variant or data type of each follows a space."""
 
 LINES = _registry(
     _real("interval", "lower end of the interval of the speedup", N_("Interval (95%)"), "figure"),
@@ -328,22 +317,28 @@ LINES = _registry(
     _whole("fault", "position of a finding", N_("Fault")),
     _whole("finding", "position of a finding", N_("What was found"), "prose"),
     _text("property", "property of an environment", N_("Property")),
+    _whole(VERSION, "label of a row: the latencies with a version of PyTorch", format="figure"),
+    _whole(SIZE, "label of a row: the speedup at a batch size", format="ratio"),
+    _real(CHANGE, "median change on a device", format="change"),
+    _real(RATE, "median change in images per second of a variant or data type", format="rate_change"),
+    _real(IMAGES, "images per second with a version of PyTorch", format="rate"),
+    _whole(
+        ON, "label of a row: the throughput on a device; its name and other facts follow, a line each", format="figure"
+    ),
 )
 """The columns that only tables of pages have (`generator.figures.tables`)."""
 
 
+_KNOWN = {**COLUMNS, **LINES}
+
+
 def column(name: str) -> Column:
-    """Return a column of the table of results or of the tables of pages."""
-    if found := COLUMNS.get(name) or LINES.get(name):
-        return found
-    kind, _ = series(name)
-    return Column(float, name, kind, format=_SERIES[kind])
+    """Return a column of the table of results or of the tables of pages; for one of a series, the column declared for
+    all of them."""
+    return _KNOWN[series(name)[0]]
 
 
 def series(name: str) -> tuple[str, str]:
-    """Return the beginning of the name of a column of a series, and the version, device or data type that it is for.
-
-    Both are "" for any other column.
-    """
-    kind = next((each for each in _SERIES if name.startswith(f"{each} ")), "")
-    return kind, name.removeprefix(kind).strip() if kind else ""
+    """Return the declared name of a column, and what it is about in its series: ("version:", "2.13.0"), else ""."""
+    declared, _, subject = name.partition(" ")
+    return declared, subject

@@ -133,8 +133,8 @@ class Groups:
 
     def values(self, column: str, among: pd.Series | None = None) -> list[tuple[Any, ...]]:
         """Return the known values of a column, in its order, of all rows or of those `among` them."""
-        known = self.cells[column] if among is None else self.cells.loc[among, column]
-        found = by_value(known, self.number[known.index])
+        chosen = slice(None) if among is None else among
+        found = by_value(self.cells[column][chosen], self.number[chosen])
         return [tuple(sorted({*found.get(at, ())} - {""}, key=ORDERS.get(column))) for at in range(len(self.first))]
 
     def quartiles(self, values: pd.Series) -> list[tuple[float, float] | None]:

@@ -8,7 +8,7 @@ sort by. Figures keep their order in right-to-left text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from html import unescape
@@ -23,7 +23,7 @@ from bench.records.record import Status
 from generator.compiled import CompiledTemplates
 from generator.data.lint import gathered
 from generator.data.load import Results
-from generator.data.registry import ON, SIZE, VERSION, Column, column, series
+from generator.data.registry import ON, SIZE, VERSION, Column, column
 from generator.data.selection import Row, Rows, plain, records
 from generator.figures import findings
 from generator.figures.cells import STATUS_SHOWN, Cells, Link, TableCell, marked
@@ -184,18 +184,23 @@ class Tables:
 
     def rows(self, lines: pd.DataFrame, rows: Rows, headline: str, *, brief: bool = False) -> str:
         """Return a table about `rows`. Where it has latencies, statuses and doubts are explained below it."""
-        kinds = {series(name)[0] for name in lines.columns}
-        has_latencies = kinds & {VERSION, SIZE} or any(name.endswith("_ms") for name in lines.columns)
+        has_latencies = any(name.endswith("_ms") or name.startswith((VERSION, SIZE)) for name in lines.columns)
         statuses = status_notes(rows, self.words) if has_latencies else []
-        notes = [*statuses, *self._doubted(rows)] if has_latencies or ON in kinds else []
-        return self.table(lines, self.caption(rows, headline, brief=brief), notes)
+        is_doubted = has_latencies or any(name.startswith(ON) for name in lines.columns)
+        return self.table(
+            lines,
+            self.caption(rows, headline, brief=brief),
+            [*statuses, *(self._doubted(rows) if is_doubted else ())],
+        )
 
     def table(self, lines: pd.DataFrame, caption: str, notes: Iterable[str] = ()) -> str:
         """Return a table of any lines, at least one. A column in which nothing is known is left out."""
         values = records(lines)
-        columns = [each for each in map(column, lines.columns) if _says(each, (line[each.name] for line in values))]
+        declared = {name: column(name) for name in lines.columns}
+        columns = {name: each for name, each in declared.items() if _says(each, (line[name] for line in values))}
         head = tuple(
-            TableCell(escape(self.words.heading(each.name)), scope="col", classes=_classes(each)) for each in columns
+            TableCell(escape(self.words.heading(name)), scope="col", classes=_classes(each))
+            for name, each in columns.items()
         )
         body = tuple(self._line(line, columns) for line in values)
         return Table(caption, head, body, tuple(notes), sortable=len(body) > 1).markdown()
@@ -223,9 +228,9 @@ class Tables:
     def _cells(self) -> Cells:
         return Cells(self.words, self.results, self.link)
 
-    def _line(self, line: Row, columns: Sequence[Column]) -> Line:
+    def _line(self, line: Row, columns: Mapping[str, Column]) -> Line:
         row = self.results.by_label[line["row"]]
-        cells = [self._cells.of(each, line[each.name], row) for each in columns]
+        cells = [self._cells.of(each, line[name], row) for name, each in columns.items()]
         doubtful = "compiled_ms" in line and row["verdict"] == "doubtful"
         if doubtful:
             cells[0] = cells[0]._replace(html=Markup('{} <span class="doubt">{}</span>').format(cells[0].html, DOUBT))

@@ -264,17 +264,17 @@ class Words:
         gettext = self.language.gettext
         kind, subject = series(name)
         match kind:
-            case "torch":
+            case "version:":
                 return self.say(gettext("%(version)s (ms)"), version=f"PyTorch {subject}")
-            case "at size":
+            case "size:":
                 return self.fact("batch_size", {"batch_size": int(subject)})
-            case "images/s with":
+            case "rate_with:":
                 return self.say(gettext("%(version)s (images/s)"), version=f"PyTorch {subject}")
-            case "rate of" if subject in NAMES["variant"]:
+            case "rate_of:" if subject in NAMES["variant"]:
                 return self.named("variant", subject)
-            case "change on" | "rate of":
+            case "change_on:" | "rate_of:":
                 return self.value(subject)
-            case "on":
+            case "throughput:":
                 device, *facts = subject.splitlines()
                 html = Markup("{}<br><small>{}</small>") if self.html else "{} · {}"
                 return html.format(self._whole(device), self.facts(map(self.value, facts)))

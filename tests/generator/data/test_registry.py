@@ -28,7 +28,7 @@ def test_names_are_no_messages(name: str, heading: str) -> None:
 
 
 def test_a_version_of_pytorch_is_a_column_of_figures() -> None:
-    assert (column("torch 2.13.0").alignment, column("model").alignment) == ("end", "start")
+    assert (column("version: 2.13.0").alignment, column("model").alignment) == ("end", "start")
 
 
 def test_groups_are_numbered_as_they_occur_and_unknown_is_a_value() -> None:
