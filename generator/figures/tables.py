@@ -432,8 +432,10 @@ def _beside(lines: pd.DataFrame, series: str, labels: pd.DataFrame, order: Calla
 
 def _labels(values: pd.Series, line: pd.Series) -> pd.DataFrame:
     """Return the label of the last row of each line with each value: a row for each line, a column for each value."""
-    known = pd.DataFrame({"line": line, "value": values, "label": values.index})
-    return known.pivot_table("label", "line", "value", aggfunc="last").astype("Int64")
+    labels: dict[Any, dict[int, int]] = {}
+    for label, value, number in zip(values.index, values, line[values.index], strict=True):
+        labels.setdefault(value, {})[number] = label
+    return pd.DataFrame(labels, range(line.nunique()), dtype="Int64")
 
 
 def _pairs(cells: pd.DataFrame, labels: pd.DataFrame, *ends: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
