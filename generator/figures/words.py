@@ -125,11 +125,6 @@ def is_same(values: Iterable[Any]) -> bool:
     return len(set(values)) == 1
 
 
-def varying(rows: Rows) -> list[str]:
-    """Return the coordinates that tell `rows` apart."""
-    return differing({name: [row[name] for row in rows] for name in (*PRIMARY, *SECONDARY)})
-
-
 def differing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
     """Return the coordinates that tell rows apart, from the values of each coordinate.
 
@@ -142,12 +137,6 @@ def differing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
         return not is_same(columns[name]) and len(set(zip(*primary, columns[name], strict=True))) > groups
 
     return [*(name for name in PRIMARY if not is_same(columns[name])), *(name for name in SECONDARY if splits(name))]
-
-
-def row_coordinate(columns: Sequence[str]) -> str:
-    """Return the coordinate that names a row of a chart: the model, else what is compared side by side."""
-    preferred = ("model", "batch_size", "device", "compile_mode", "torch", "origin", *SECONDARY)
-    return next((column for column in preferred if column in columns), "model")
 
 
 class Words:
