@@ -389,10 +389,6 @@ class Words:
         )
         return [self.say(message, fewest=self.language.number(fewest), most=self.language.number(most))]
 
-    def freed_memory(self) -> str:
-        """Say that a CPU was measured with the C library's own way of freeing memory."""
-        return self.language.gettext("glibc's default")
-
     def doubted(self) -> str:
         """Explain the mark of doubt where there is no room for the anomaly itself."""
         return self.say(self.language.gettext("%(mark)s The data lint marks these figures as doubtful."), mark=DOUBT)
