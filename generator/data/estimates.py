@@ -81,8 +81,8 @@ def estimate(rows: pd.DataFrame) -> Estimates:
         speedup, relatives = np.exp(pairs["log"].groupby(by_asked).median()), named.groupby(by_asked).agg(list)
         found.append(asked.assign(way=way, speedup=speedup, relatives=relatives).dropna(subset="speedup"))
         asked = asked.drop(found[-1].index)
-    families = known.groupby(["device", "family"], as_index=False)
-    families = families.agg(speedup=("speedup", "median"), models=("model", "nunique"))
+    by_family = known.groupby(["device", "family"], as_index=False)
+    families = by_family.agg(speedup=("speedup", "median"), models=("model", "nunique"))
     return Estimates(
         devices=tuple(known["device"].unique()),
         accuracy=accuracy,

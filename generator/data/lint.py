@@ -86,7 +86,7 @@ class Anomaly:
 
     kind: Kind
     rows: tuple[int, ...]
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[Any, Any] = field(default_factory=dict)
 
     @property
     def doubtful(self) -> tuple[int, ...]:
@@ -268,12 +268,12 @@ def _within_rows(cells: pd.DataFrame) -> Iterator[Anomaly]:
         "no_reason": (has_no_reason, ["status"]),
     }
     for kind, (is_found, columns) in rules.items():
-        for label, figures in cells.loc[is_found, columns].to_dict("index").items():
-            yield Anomaly(kind, (label,), figures)
+        for label in cells.index[is_found].tolist():
+            yield Anomaly(kind, (label,), cells.loc[label, columns].to_dict())
     for variant in _VARIANTS:
         share = (cells["flop"] / cells[variant] * 1e3 / cells["matmul_flop_s"]).dropna()
-        for label, outside in share[~share.between(SLOWEST, FASTEST)].items():
-            figures = {"variant": variant.removesuffix("_ms"), "ms": cells.loc[label, variant], "share": outside}
+        for label in share.index[~share.between(SLOWEST, FASTEST)].tolist():
+            figures = {"variant": variant.removesuffix("_ms"), "ms": cells.loc[label, variant], "share": share[label]}
             yield Anomaly("impossible", (label,), figures)
 
 

@@ -127,7 +127,7 @@ class Groups:
         self.number = numbered(cells, columns)
         self.first = cells[~self.number.duplicated()]  # the first row of each
 
-    def of(self, values: pd.Series) -> SeriesGroupBy:
+    def of(self, values: pd.Series) -> SeriesGroupBy[Any, Any]:
         """Return one value for each row, by group: to be counted, summed or averaged."""
         return values.groupby(self.number)
 

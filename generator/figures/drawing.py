@@ -85,7 +85,8 @@ class Box:
     def of(cls, values: Iterable[float]) -> Box:
         """Return the box of some values, one at least."""
         known = np.fromiter(values, float)
-        return cls(*map(float, np.quantile(known, (0.05, 0.25, 0.5, 0.75, 0.95))), count=known.size)
+        low, lower, middle, upper, high = map(float, np.quantile(known, (0.05, 0.25, 0.5, 0.75, 0.95)))
+        return cls(low, lower, middle, upper, high, known.size)
 
 
 @dataclass(frozen=True)

@@ -163,8 +163,8 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per place at which Dynamo ended a graph, with the modes in which it did."""
     found = _elements(cells, "graph_break_reasons")
-    parts = pd.DataFrame(found["reason"].tolist(), range(len(found)))
-    return _by_mode(found.assign(**{name: parts[name].tolist() for name in parts}), "reason", "location")
+    parts = {name: found["reason"].str.get(name) for name in ("reason", "location")}
+    return _by_mode(found.assign(**parts), *parts)
 
 
 break_rows = _among(lambda cells: cells["graph_break_reasons"] != "")
@@ -218,7 +218,8 @@ def versions(cells: pd.DataFrame) -> pd.DataFrame:
     latencies = cells[["eager_ms", "compiled_ms"]].set_axis(["eager", "compiled"], axis=1).groupby(number)
     changes = (latencies.last() / latencies.first() - 1).to_dict("records")
     # Versions and origins stand side by side, so they don't tell the lines apart.
-    lines = cells[~number.duplicated(keep="last")].assign(version_change=changes, torch="", origin="")
+    newest = cells[~number.duplicated(keep="last")]
+    lines = newest.assign(version_change=pd.Series(changes, newest.index), torch="", origin="")
     return _beside(shown(lines, ["version_change"]), VERSION, _labels(cells["torch"], number), version_order)
 
 
@@ -297,7 +298,8 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
     groups = Groups(cells, "device", "profile", "origin", "dtype")
     names = ("device", "median_change", "quartiles", "slower", "comparisons", "best_model", "models", "batch_sizes")
     lines = _lines(groups, *names, "torch", "source")
-    return lines.assign(batch_sizes=groups.values("batch_size", among=is_trusted(cells)))
+    compared = groups.values("batch_size", among=is_trusted(cells))
+    return lines.assign(batch_sizes=pd.Series(compared, lines.index))
 
 
 def is_newest(devices: Iterable[str], versions: Iterable[str]) -> list[bool]:
@@ -405,8 +407,8 @@ def batch_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     for origin in ("measured", "published"):
         rows = compared.loc[compared["origin"] == origin, [*COORDINATES]]
         by_size = _labels(rows["batch_size"], _numbered_but(rows, "batch_size"))
-        if by_size.shape[1] > 1:
-            small, large = _pairs(cells, by_size, min(by_size), max(by_size))
+        if len(sizes := sorted(by_size.columns.tolist())) > 1:
+            small, large = _pairs(cells, by_size, sizes[0], sizes[-1])
             if len(small):
                 return small, large
     return cells.iloc[:0], cells.iloc[:0]
