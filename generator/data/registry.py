@@ -7,14 +7,12 @@ here, its computation, and the translations of its heading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, get_args
 
-from bench.records.record import SHAPES, Origin, Status, Task, Workload
-from bench.statistics.verdicts import Verdict
 from generator.data.digits import with_interval
 
 FigureFormat = Literal["number", "figure", "ratio", "change", "rate_change", "share", "rate"]
@@ -58,7 +56,6 @@ class Column:
     explorer: str | bool = False  # its heading in the table of the explorer; True for the heading above
     detail: str | bool = False  # its name in an opened row of the explorer, likewise
     decisive: bool = False  # holds the conclusion of a table: it follows the name of a row, without scrolling
-    values: Sequence[str] = ()  # all that a text may be, besides empty; () where anything may come
 
     @property
     def dtype(self) -> str:
@@ -76,6 +73,8 @@ class Column:
 
 
 _text, _whole, _real = (partial(Column, kind) for kind in (str, int, float))
+_seconds, _gigabytes = (partial(_real, format="figure", unit=unit) for unit in ("s", "GB"))
+_rate = partial(_real, format="rate", unit="images/s", explorer=True)
 
 
 def _with_interval(*figure: Any, **rest: Any) -> Iterable[Column]:
@@ -102,42 +101,22 @@ COORDINATES = _registry(
         "dtype", "data type; autocast: weights stay in float32; TF32: products in TF32", N_("Data type"), explorer=True
     ),
     _whole("batch_size", "images in one call", N_("Batch size"), "number", "images", explorer=True),
-    _text(
-        "dynamic",
-        "auto, true or false; marked: the batch size alone varies",
-        N_("Dynamic shapes"),
-        detail=True,
-        values=[*SHAPES],
-    ),
-    _text("weights", "random or pretrained", N_("Weights"), detail=True, values=("random", "pretrained")),
+    _text("dynamic", "auto, true or false; marked: the batch size alone varies", N_("Dynamic shapes"), detail=True),
+    _text("weights", "random or pretrained", N_("Weights"), detail=True),
     _text("input_size", "height×width, empty where not recorded", N_("Input (pixels)"), unit="pixels", detail=True),
     _text("layout", "channels_last; empty for torch's own", N_("Memory layout"), detail=True),
     _whole("threads", "threads of torch, on a CPU only", N_("Threads"), "number", detail=True),
-    _text("origin", "measured or published", N_("Source"), explorer=True, values=get_args(Origin)),
+    _text("origin", "measured or published", N_("Source"), explorer=True),
 )
 """What tells one cell from another, whatever its run."""
 
 _TEXTS = (
     _text("run", "name of the run", N_("Run"), "code", detail=True),
     _text("profile", "profile of the run"),
-    _text(
-        "workload",
-        "latency, or throughput: as many images as possible",
-        N_("Question"),
-        explorer=True,
-        values=get_args(Workload),
-    ),
-    _text("status", "outcome of the cell", N_("Status"), explorer=True, detail=True, values=[*Status]),
+    _text("workload", "latency, or throughput: as many images as possible", N_("Question"), explorer=True),
+    _text("status", "outcome of the cell", N_("Status"), explorer=True, detail=True),
     _text("reason", "why the cell has that status", N_("Reason"), "prose", detail=True),
-    _text(
-        "verdict",
-        "whether compiling is faster",
-        N_("Verdict"),
-        explorer=True,
-        detail=True,
-        decisive=True,
-        values=get_args(Verdict),
-    ),
+    _text("verdict", "whether compiling is faster", N_("Verdict"), explorer=True, detail=True, decisive=True),
     _text("causes", "causes of the verdict, the best first: JSON lists of cause, figure, share of the saving"),
     _text("flags", "what an importer or the doctor marked, separated by spaces"),
     _text("command", "the command that reproduces the cell"),
@@ -149,7 +128,7 @@ _TEXTS = (
     _text("checkpoint", "name of the weights", N_("Checkpoint"), "code", detail=True),
     _text("digest", "SHA-256 of the files of a local checkpoint", N_("SHA-256"), "code", detail=True),
     _text("model_type", "architecture of a local checkpoint, from its configuration"),
-    _text("task", "what the model does", N_("Task"), explorer=True, values=get_args(Task)),
+    _text("task", "what the model does", N_("Task"), explorer=True),
     _text("transformers", "version of Transformers", "Transformers", detail=True),
     _text("python", "version of Python", "Python", detail=True),
     _text("platform", "operating system", N_("Platform"), detail=True),
@@ -178,26 +157,21 @@ _LATENCIES = (
 
 _COLD, _WARM = N_("Time to ready, cold cache (s)"), N_("Time to ready, warm cache (s)")
 _CALLS, _CALLS_WARM = N_("Break-even point (calls)"), N_("Break-even point, warm cache (calls)")
-_REPAID = "calls that repay that time, inf for never"
+_REPAID, _PHASE = "calls that repay that time, inf for never", "phase of a cold compilation"
 
 _COMPILING = (
-    _real("compile_cold_s", "time to ready with an empty compile cache", _COLD, "figure", "s", explorer=True),
+    _seconds("compile_cold_s", "time to ready with an empty compile cache", _COLD, explorer=True),
     *_with_interval("break_even_calls", _REPAID, _CALLS, "figure", explorer=True, decisive=True),
-    _real("compile_warm_s", "time to ready with a filled compile cache", _WARM, "figure", "s", detail=True),
+    _seconds("compile_warm_s", "time to ready with a filled compile cache", _WARM, detail=True),
     *_with_interval("break_even_warm_calls", _REPAID, _CALLS_WARM, "figure", detail=True, decisive=True),
-    *(
-        _real(name, "phase of a cold compilation", heading, "figure", "s", detail=detail)
-        for name, heading, detail in (
-            ("dynamo_s", N_("TorchDynamo (s)"), N_("Compile time in TorchDynamo (s)")),
-            ("aot_autograd_s", N_("AOTAutograd (s)"), N_("Compile time in AOTAutograd (s)")),
-            ("inductor_s", N_("Inductor (s)"), N_("Compile time in Inductor (s)")),
-        )
-    ),
+    _seconds("dynamo_s", _PHASE, N_("TorchDynamo (s)"), detail=N_("Compile time in TorchDynamo (s)")),
+    _seconds("aot_autograd_s", _PHASE, N_("AOTAutograd (s)"), detail=N_("Compile time in AOTAutograd (s)")),
+    _seconds("inductor_s", _PHASE, N_("Inductor (s)"), detail=N_("Compile time in Inductor (s)")),
 )
 
 _WAITING = "share of the latency in which the device waits for the host"
-_EAGER_RATE, _COMPILED_RATE = N_("Throughput, eager (images/s)"), N_("Throughput, compiled (images/s)")
-_EAGER_PEAK, _COMPILED_PEAK = N_("Peak memory, eager (GB)"), N_("Peak memory, compiled (GB)")
+_PEAK = "peak of allocated memory"
+_MEMORY_CHANGE = "compiled ÷ eager peak − 1, with CUDA graphs of reserved memory"
 
 _WORK = (
     _real("eager_device_ms", "time of the device alone", unit="ms"),
@@ -214,35 +188,17 @@ _WORK = (
     _real("compiled_flop_s", "operations per second", N_("Compiled (TFLOP/s)"), "figure", "FLOP/s", decisive=True),
     _real("compiled_matmul_share", "share of the matrix multiplication peak", explorer=N_("Share of the peak")),
     _real("compiled_copy_share", "share of the copy bandwidth", N_("Compiled, share of the copy bandwidth"), "share"),
-    _real(
-        "eager_images_s", "throughput", N_("Eager (images/s)"), "rate", "images/s", explorer=True, detail=_EAGER_RATE
-    ),
-    _real(
-        "compiled_images_s",
-        "throughput",
-        N_("Compiled (images/s)"),
-        "rate",
-        "images/s",
-        explorer=True,
-        detail=_COMPILED_RATE,
-    ),
-    _real("eager_peak_memory_gb", "peak of allocated memory", N_("Eager (GB)"), "figure", "GB", detail=_EAGER_PEAK),
-    _real(
+    _rate("eager_images_s", "throughput", N_("Eager (images/s)"), detail=N_("Throughput, eager (images/s)")),
+    _rate("compiled_images_s", "throughput", N_("Compiled (images/s)"), detail=N_("Throughput, compiled (images/s)")),
+    _gigabytes("eager_peak_memory_gb", _PEAK, N_("Eager (GB)"), detail=N_("Peak memory, eager (GB)")),
+    _gigabytes(
         "compiled_peak_memory_gb",
-        "peak of allocated memory",
+        _PEAK,
         N_("Compiled (GB)"),
-        "figure",
-        "GB",
         explorer=N_("Peak memory (GB)"),
-        detail=_COMPILED_PEAK,
+        detail=N_("Peak memory, compiled (GB)"),
     ),
-    _real(
-        "memory_change",
-        "compiled ÷ eager peak − 1, with CUDA graphs of reserved memory",
-        N_("Change in peak memory"),
-        "change",
-        decisive=True,
-    ),
+    _real("memory_change", _MEMORY_CHANGE, N_("Change in peak memory"), "change", decisive=True),
     _real("max_relative_error", "largest difference of the outputs from eager's"),
 )
 
@@ -266,7 +222,7 @@ COLUMNS = {
     **COORDINATES,
     **_registry(*_TEXTS, *_LATENCIES, *_COMPILING, *_WORK, *_COUNTS),
     **_registry(
-        _real("memory_gb", "memory of the machine", N_("Memory (GB)"), "figure", "GB", detail=True),
+        _gigabytes("memory_gb", "memory of the machine", N_("Memory (GB)"), detail=True),
         Column(datetime, "measured_at", "end of the run, unknown for published rows: they have source_date"),
         Column(bool, "newest", "whether no later run has the cell: the rows that pages show"),
     ),
@@ -302,14 +258,7 @@ LINES = _registry(
     Column(tuple, "batch_sizes", "batch sizes", N_("Batch sizes"), "figure"),
     _text("why", "causes as sentences", N_("Why"), "prose", detail=True),
     _text("location", "where in the code a graph ended", N_("Code location"), "prose"),
-    Column(
-        dict,
-        "version_change",
-        "change of each variant",
-        N_("Change from oldest to newest"),
-        "rate_change",
-        decisive=True,
-    ),
+    Column(dict, "version_change", "by variant", N_("Change from oldest to newest"), "rate_change", decisive=True),
     _whole("date", "label of a row with the date", N_("Date"), detail=True),
     _whole("source", "label of a row of the source", N_("Source")),
     _whole("records", "number of records", N_("Records"), "number"),
@@ -322,12 +271,9 @@ LINES = _registry(
     _real(CHANGE, "median change on a device", format="change"),
     _real(RATE, "median change in images per second of a variant or data type", format="rate_change"),
     _real(IMAGES, "images per second with a version of PyTorch", format="rate"),
-    _whole(
-        ON, "label of a row: the throughput on a device; its name and other facts follow, a line each", format="figure"
-    ),
+    _whole(ON, "label of a row: the throughput on a device, whose facts are lines of the name", format="figure"),
 )
 """The columns that only tables of pages have (`generator.figures.tables`)."""
-
 
 _KNOWN = {**COLUMNS, **LINES}
 
