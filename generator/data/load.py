@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -26,8 +25,8 @@ from generator.data.families import family_slug
 from generator.data.lint import Anomaly, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
-from generator.data.rows import Key, frame, rows_of
-from generator.data.selection import ORDERS, Records, Row, is_trusted
+from generator.data.rows import frame, rows_of
+from generator.data.selection import ORDERS, Records, Row, is_trusted, plain
 
 MOST_LISTED = 20
 """Problems of a kind that are listed one by one."""
@@ -123,10 +122,8 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
                     where=f"{path}: $.run",
                     remedy="remove one of the two files, or give its records a different run name",
                 )
-    keys = [key for file in files for key in file.keys]
     rounds_ms = [each for file in files for each in file.rounds_ms]
-    shared = {name: pd.Series(values, dtype=COLUMNS[name].dtype) for name, values in _shared(keys).items()}
-    table = pd.concat([file.table for file in files] or [frame({})], ignore_index=True).assign(**shared)
+    table = _named(pd.concat([file.table for file in files] or [frame({})], ignore_index=True))
     order = _order(table)
     return Results(
         table.take(order).reset_index(drop=True),
@@ -143,31 +140,41 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
 _IN_TABLE = {(spec.label, spec.checkpoint) for spec in MODELS}
 """The labels and checkpoints of the model table."""
 
+_DEVICE = ["device_type", "device_name", "own_cores"]
+_CASE = [
+    *("own_model", "task", "dtype", "batch_size", "compile_mode", "dynamic", "weights", "input_size", "layout"),
+    *(*_DEVICE, "torch", "threads", "origin"),
+]
+"""Columns in which rows agree of which the newest replaces the others."""
 
-def _shared(keys: Sequence[Key]) -> dict[str, list[Any]]:
-    """Return the columns that depend on rows of other files.
+
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with the columns that depend on rows of other files.
 
     The oldest model or device keeps an address that several claim, but models of the table come first. A local
     checkpoint goes by its newest name.
     """
-    by_age = sorted(range(len(keys)), key=lambda at: keys[at].age)
-    newest = {(key.case, key.host, key.origin): at for at in by_age for key in [keys[at]]}
-    named = {keys[at].model: keys[at].named for at in by_age}
-    models = {model: (*name, *model) if len(model) == 1 else name for model, name in named.items()}
-    models = dict(sorted(models.items(), key=lambda item: item[1][:2] not in _IN_TABLE))
-    devices = list(dict.fromkeys(keys[at].device for at in by_age))
-    model_slugs = dict(zip(models, slugs(models.values(), model_slug), strict=True))
+    names = table["model"] + "\n" + table["checkpoint"]
+    own_model = table["digest"].where(table["digest"] != "", names)
+    known = table.assign(own_model=own_model, own_cores=table["cores"].where(table["device_type"] == "cpu"))
+    by_age = known.sort_values(["measured_at", "source_date", "run"], na_position="first", kind="stable")
+    named = by_age.groupby("own_model", sort=False)[["model", "checkpoint", "digest"]].last()
+    found = ((own, tuple(filter(None, name))) for own, *name in named.itertuples())
+    models = dict(sorted(found, key=lambda item: item[1][:2] not in _IN_TABLE))
     labels = dict(zip(models, distinct_labels(list(models.values())), strict=True))
-    device_slugs = dict(zip(devices, slugs(devices, device_slug), strict=True))
-    is_newest = {*newest.values()}
-    return {
-        "family": [family_slug(labels[key.model]) for key in keys],
-        "model": [model_slugs[key.model] for key in keys],
-        "model_label": [labels[key.model] for key in keys],
-        "checkpoint": [models[key.model][1] for key in keys],
-        "device": [device_slugs[key.device] for key in keys],
-        "newest": [at in is_newest for at in range(len(keys))],
+    model_slugs = dict(zip(models, slugs(models.values(), model_slug), strict=True))
+    devices = list(zip(*(plain(known[name]) for name in _DEVICE), strict=True))
+    oldest_first = list(dict.fromkeys(devices[at] for at in by_age.index))
+    device_slugs = dict(zip(oldest_first, slugs(oldest_first, device_slug), strict=True))
+    columns = {
+        "family": [family_slug(labels[each]) for each in own_model],
+        "model": [model_slugs[each] for each in own_model],
+        "model_label": [labels[each] for each in own_model],
+        "checkpoint": [models[each][1] for each in own_model],
+        "device": [device_slugs[each] for each in devices],
+        "newest": ~by_age.duplicated(_CASE, keep="last"),
     }
+    return table.assign(**{name: pd.Series(each, dtype=COLUMNS[name].dtype) for name, each in columns.items()})
 
 
 def _order(table: pd.DataFrame) -> list[int]:

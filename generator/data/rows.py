@@ -26,24 +26,11 @@ from generator.data.names import device_label, short_name
 from generator.data.registry import COLUMNS
 
 
-class Key(NamedTuple):
-    """The place of a row among the rows of other files."""
-
-    case: Cell  # the same in all runs that measured it
-    host: tuple[Any, ...]  # device, PyTorch and, of a CPU, threads: rows of one case and host replace another
-    origin: str
-    model: tuple[str, ...]  # the digest of a local checkpoint, else label and checkpoint
-    named: tuple[str, str]  # label and checkpoint
-    device: tuple[Any, ...]  # type, name and, of a CPU, cores
-    age: tuple[Any, ...]  # sorts rows, the oldest first
-
-
 class FileRows(NamedTuple):
     """The rows of a run file. Nobody changes them."""
 
     records: int  # how many there are in the file
-    keys: Sequence[Key]
-    table: pd.DataFrame  # `COLUMNS`; `load` fills in the slugs, labels and ages, which depend on other files
+    table: pd.DataFrame  # `COLUMNS`: model and checkpoint as recorded; slugs and ages depend on other files
     rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # medians in the order of time, by variant
 
 
@@ -82,9 +69,7 @@ def _read(path: Path, _changed_ns: int, _size: int) -> FileRows:
             _json_list(each for one in several for each in one.cudagraph_skips) for several in graphs
         ],
     }
-    moments = zip(groups, records, facts["measured_at"], strict=True)
-    keys = [_key(case, record, measured_at) for (_, case, *_), record, measured_at in moments]
-    return FileRows(count, keys, frame({**facts, **figures}), cells.rounds_ms())
+    return FileRows(count, frame({**facts, **figures}), cells.rounds_ms())
 
 
 def frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
@@ -104,27 +89,9 @@ def frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
 
 
 def _case(cell: Cell) -> Cell:
-    """Return the cell as it is in any run, so that a newer one takes its place. A local checkpoint stays the same under
-    another name."""
+    """Return the cell as all its processes name it: a local checkpoint stays the same under another name."""
     case = msgspec.structs.replace(cell, grad_mode=None)
     return msgspec.structs.replace(case, model=cell.digest, checkpoint=cell.digest) if cell.digest else case
-
-
-def _key(case: Cell, record: Record, measured_at: datetime | None) -> Key:
-    cell, environment = record.cell, record.environment
-    is_cpu = cell.device == "cpu"
-    name = device_label(cell.device, environment.device_name)
-    device = cell.device, name, environment.cores if is_cpu else None
-    moment = measured_at.timestamp() if measured_at else -1.0  # published rows come first
-    return Key(
-        case,
-        (*device, environment.torch, environment.threads if is_cpu else None),
-        record.origin,
-        (cell.digest,) if cell.digest else (cell.model, cell.checkpoint),
-        (cell.model, cell.checkpoint),
-        device,
-        (moment, record.source.date if record.source else "", record.run),
-    )
 
 
 # ── Facts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
