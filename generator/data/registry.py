@@ -231,7 +231,7 @@ COLUMNS = {
 
 # ── Tables of pages ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-VERSION, SIZE, CHANGE, RATE, IMAGES, ON = "version:", "size:", "change_on:", "rate_of:", "rate_with:", "throughput:"
+VERSION, SIZE, CHANGE, RATE, IMAGES, ON = "version", "size", "change on", "rate of", "images/s with", "throughput"
 """Begin the names of columns of a series: the version, size, device, variant or data type of each follows a space."""
 
 LINES = _registry(
@@ -285,6 +285,7 @@ def column(name: str) -> Column:
 
 
 def series(name: str) -> tuple[str, str]:
-    """Return the declared name of a column, and what it is about in its series: ("version:", "2.13.0"), else ""."""
-    declared, _, subject = name.partition(" ")
-    return declared, subject
+    """Return the declared name of a column, and what it is about in its series: ("version", "2.13.0"), else ""."""
+    beginnings = (each for each in (VERSION, SIZE, CHANGE, RATE, IMAGES, ON) if name.startswith(f"{each} "))
+    declared = next(beginnings, name)
+    return declared, name.removeprefix(declared).lstrip()

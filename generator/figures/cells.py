@@ -80,7 +80,7 @@ class Cells:
         if value is None and column.alignment == "end":
             status = self.status(row["status"]) if column.name in STATUS_SHOWN else ""
             return TableCell(status, "", "number status") if status else number_cell(UNKNOWN)
-        special = getattr(self, f"column_{column.name.removesuffix(':')}", None)
+        special = getattr(self, f"column_{column.name}", None)
         cell: TableCell = (special or getattr(self, f"format_{column.format}"))(column.name, value, row)
         return cell
 

@@ -23,7 +23,7 @@ from bench.records.record import Status
 from generator.compiled import CompiledTemplates
 from generator.data.lint import gathered
 from generator.data.load import Results
-from generator.data.registry import ON, SIZE, VERSION, Column, column
+from generator.data.registry import ON, SIZE, VERSION, Column, column, series
 from generator.data.selection import Row, Rows, plain, records
 from generator.figures import findings
 from generator.figures.cells import STATUS_SHOWN, Cells, Link, TableCell, marked
@@ -171,9 +171,10 @@ class Tables:
 
     def rows(self, lines: pd.DataFrame, rows: Rows, headline: str, *, brief: bool = False) -> str:
         """Return a table about `rows`. Where it has latencies, statuses and doubts are explained below it."""
-        has_latencies = any(name.endswith("_ms") or name.startswith((VERSION, SIZE)) for name in lines.columns)
+        kinds = {series(name)[0] for name in lines.columns}
+        has_latencies = bool(kinds & {VERSION, SIZE}) or any(kind.endswith("_ms") for kind in kinds)
         notes = self._statuses(rows) if has_latencies else []
-        if has_latencies or any(name.startswith(ON) for name in lines.columns):
+        if has_latencies or ON in kinds:
             notes += self._doubts(rows)
         return self.table(lines, self.caption(rows, headline, brief=brief), notes)
 

@@ -211,7 +211,7 @@ ACROSS_VERSIONS = ("device", "model", "compile_mode", "batch_size", "dtype")
 def versions(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per cell that several versions of torch have in common, with a column for each version.
 
-    The columns ``version: 2.0.1`` hold the labels of the rows; `version_change`, by variant, compares the newest with
+    The columns ``version 2.0.1`` hold the labels of the rows; `version_change`, by variant, compares the newest with
     the oldest.
     """
     number = numbered(cells, ACROSS_VERSIONS)

@@ -253,17 +253,17 @@ class Words:
         gettext = self.language.gettext
         kind, subject = series(name)
         match kind:
-            case "version:":
+            case "version":
                 return self.say(gettext("%(version)s (ms)"), version=f"PyTorch {subject}")
-            case "size:":
+            case "size":
                 return self.fact("batch_size", {"batch_size": int(subject)})
-            case "rate_with:":
+            case "images/s with":
                 return self.say(gettext("%(version)s (images/s)"), version=f"PyTorch {subject}")
-            case "rate_of:" if subject in NAMES["variant"]:
+            case "rate of" if subject in NAMES["variant"]:
                 return self.named("variant", subject)
-            case "change_on:" | "rate_of:":
+            case "change on" | "rate of":
                 return self.value(subject)
-            case "throughput:":
+            case "throughput":
                 device, *facts = subject.splitlines()
                 html = Markup("{}<br><small>{}</small>") if self.html else "{} · {}"
                 return html.format(self._whole(device), self.facts(map(self.value, facts)))

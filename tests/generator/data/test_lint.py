@@ -40,8 +40,10 @@ def linted(tmp_path: Path, *records: Record) -> tuple[Anomaly, ...]:
 
 
 def test_the_known_faults_of_the_published_figures(published: pd.DataFrame, findings: tuple[Anomaly, ...]) -> None:
-    places = published[["device", "model", "batch_size", "torch"]].agg(lambda row: " ".join(map(str, row)), axis=1)
-    assert [(each.kind, *places[[*each.rows[:2]]]) for each in findings if each.kind != "flag"] == [
+    columns = published[["device", "model", "batch_size", "torch"]]
+    places = [" ".join(map(str, row)) for row in columns.itertuples(index=False)]
+    named = [(each.kind, *(places[row] for row in each.rows[:2])) for each in findings if each.kind != "flag"]
+    assert named == [
         ("repeated", "t4 beit 16 2.1.0.dev", "a100 beit 16 2.1.0.dev"),
         ("device_order", "v100 segformer 1 2.0.1", "a100 segformer 1 2.0.1"),
         ("batch_order", "a100 resnet 4 2.1.0.dev", "a100 resnet 1 2.1.0.dev"),

@@ -196,7 +196,7 @@ def test_breaks_and_skips_are_told_once_a_model_with_their_modes(told: pd.DataFr
 def test_versions_compare_the_newest_with_the_oldest(told: pd.DataFrame) -> None:
     lines = tables.versions(tables.version_rows(told))
     (line,) = plain(lines)
-    assert columns(lines) == ["model", "version_change", "version: 2.9.1", "version: 2.13.0"]
+    assert columns(lines) == ["model", "version_change", "version 2.9.1", "version 2.13.0"]
     assert line["version_change"]["compiled"] == pytest.approx(8 / 10 - 1, rel=0.05)
     assert line["version_change"]["eager"] == pytest.approx(10 / 12 - 1, rel=0.05)
 
