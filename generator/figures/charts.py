@@ -1,4 +1,4 @@
-"""Charts of the results: cells become a `Chart`, a drawing with the words that stand beside it in the page.
+"""Charts of the results: cells become a `Chart`, a drawing with the words beside it in the page.
 
 Takes the rows of some cells as plain values and a `Language`. A gain is a factor, so 1× means that both variants are
 equally fast.
@@ -97,12 +97,19 @@ def overview(rows: Rows, language: Language) -> Chart:
             "to the 95th percentile. A box is colored where at least three quarters of the comparisons agree."
         )
     ]
+    words, middle = selection.words, []
+    message = language.gettext(
+        "%(name)s: median %(median)s, with half of the comparisons between %(lower)s and %(upper)s."
+    )
+    for line in lines:
+        figures = {name: factor(getattr(line.box, name)) for name in ("median", "lower", "upper")}
+        middle.append(words.say(message, name=line.label, **figures))
     if hollow := sum(mark.hollow for line in lines for mark in line.marks if mark):
         message = language.gettext("Hollow dots: %(count)s more, marked as doubtful by the data lint.")
         notes.append(Words(language, html=True).say(message, count=language.number(hollow)))
     return Chart(
         Drawing("boxes", lines),
-        selection.words.sentences([selection.described(headline), *_spreads(lines, selection.words)]),
+        words.sentences([selection.described(headline), *middle]),
         selection.caption(headline, notes),
         language.gettext("speedup (higher is better)"),
         _legend(lines, selection.words),
@@ -123,30 +130,15 @@ def distributions(rows: Rows) -> Iterator[drawing.Row]:
             others = [row for row in rows if row["device"] == known[0]["device"]]
             apart = [known[0][name] for name in ("origin", "workload") if not is_same(row[name] for row in others)]
             box, ends = Box.of(row["speedup"] for row in known), known[:: max(len(known) - 1, 1)]
+            verdicts = {judge_change(1 / speedup - 1) for speedup in (box.lower, box.upper)}
             yield drawing.Row(
                 " · ".join((_fact(known[0], "device"), *apart, f"n = {len(known):,}")),
                 tuple(map(_speedup_mark, group if len(group) <= MOST_DOTS else ends)),
                 (factor(box.median),),
                 box,
-                _role_of(box),
+                VERDICTS.get(verdicts.pop(), "zero") if len(verdicts) == 1 else "zero",  # of three in four
                 tuple(f"{row['model_label']} {_speedup_text(row)}" for row in ends),
             )
-
-
-def _role_of(box: Box) -> Role:
-    """Return the colour of the verdict that three of four speedups deserve, grey where they differ."""
-    verdicts = {judge_change(1 / speedup - 1) for speedup in (box.lower, box.upper)}
-    return VERDICTS.get(verdicts.pop(), "zero") if len(verdicts) == 1 else "zero"
-
-
-def _spreads(lines: Iterable[drawing.Row], words: Words) -> Iterator[str]:
-    """Yield a sentence for each box: its median and its quartiles."""
-    message = words.language.gettext(
-        "%(name)s: median %(median)s, with half of the comparisons between %(lower)s and %(upper)s."
-    )
-    for line in lines:
-        figures = {name: factor(getattr(line.box, name)) for name in ("median", "lower", "upper")}
-        yield words.say(message, name=line.label, **figures)
 
 
 def factor(value: float, places: int = 2) -> str:
@@ -192,20 +184,14 @@ class _Selection:
             gettext("The largest speedup: %(name)s goes from %(eager)s to %(compiled)s (%(speedup)s)."),
             gettext("The smallest speedup: %(name)s goes from %(eager)s to %(compiled)s (%(speedup)s)."),
         )
-        ends = known[:: max(len(known) - 1, 1)]
-        found = [self._extreme(message, row) for message, row in zip(messages, ends, strict=False)]
+        found = []
+        for message, row in zip(messages, known[:: max(len(known) - 1, 1)], strict=False):
+            facts = (self.words.fact(column, row) for column in (*self.columns, self.apart) if column)
+            eager, compiled = (self.language.milliseconds(row[n], digits(row, n)) for n in ("eager_ms", "compiled_ms"))
+            figures = {"eager": eager, "compiled": compiled, "speedup": _speedup_text(row)}
+            found.append(self.words.say(message, name=self.words.facts(facts), **figures))
         return self.words.sentences(
             [self.described(headline), *(found or [gettext("There are no latencies to compare.")])]
-        )
-
-    def _extreme(self, message: str, row: Row) -> str:
-        columns = filter(None, (*self.columns, self.apart))
-        return self.words.say(
-            message,
-            name=self.words.facts(self.words.fact(column, row) for column in columns),
-            eager=self.language.milliseconds(row["eager_ms"], digits(row, "eager_ms")),
-            compiled=self.language.milliseconds(row["compiled_ms"], digits(row, "compiled_ms")),
-            speedup=_speedup_text(row),
         )
 
     def caption(self, headline: str, notes: Iterable[str], *, brief: bool = False) -> str:

@@ -92,24 +92,23 @@ def slower(cells: pd.DataFrame, most: int = 10) -> pd.DataFrame:
 
 
 slower_rows = _among(lambda cells: is_trusted(cells) & (cells["verdict"] == "slower"))
-"""Returns the trusted comparisons whose compiled model is slower."""
 
+compile_rows = _among(lambda cells: cells["compile_cold_s"].notna())
 compile_cost = _shown(
     ["break_even_calls"],
     *("compile_cold_s", "compile_warm_s", "graphs", "graph_breaks", "dynamo_s", "aot_autograd_s", "inductor_s"),
 )
-"""What compiling costs and when it pays off."""
-
 break_even = _shown(
     ["break_even_calls", "break_even_warm_calls"], "compile_cold_s", "compile_warm_s", "eager_ms", "compiled_ms"
 )
-"""When compiling pays off, with an empty and with a filled cache."""
 
-compile_rows = _among(lambda cells: cells["compile_cold_s"].notna())
-"""Returns the rows that have the cost of compiling."""
+memory_rows = _among(lambda cells: (cells["eager_peak_memory_gb"] > 0) | (cells["compiled_peak_memory_gb"] > 0))
+memory = _shown(["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory_gb")
+
+efficiency_rows = _among(lambda cells: cells["eager_flop_s"].notna())
+efficiency = _shown(["compiled_flop_s"], "eager_flop_s", "eager_copy_share", "compiled_copy_share", "flop")
 
 modes = _shown(["change"], "break_even_calls", "compiled_ms", "compile_cold_s", "compile_warm_s")
-"""The modes of the same cells, below each other: the latency, and what it costs to get there."""
 
 
 def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -123,19 +122,6 @@ def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
 def _numbered_but(cells: pd.DataFrame, coordinate: str) -> pd.Series:
     """Return a number for each cell, the same for cells that differ in this coordinate alone."""
     return numbered(cells, [name for name in COORDINATES if name != coordinate])
-
-
-memory = _shown(["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory_gb")
-"""Peak memory of both variants."""
-
-memory_rows = _among(lambda cells: (cells["eager_peak_memory_gb"] > 0) | (cells["compiled_peak_memory_gb"] > 0))
-"""Returns the rows that have the peak memory of a variant."""
-
-efficiency = _shown(["compiled_flop_s"], "eager_flop_s", "eager_copy_share", "compiled_copy_share", "flop")
-"""Share of the device's peak that each variant reaches."""
-
-efficiency_rows = _among(lambda cells: cells["eager_flop_s"].notna())
-"""Returns the rows whose operations were counted."""
 
 
 def causes(cells: pd.DataFrame) -> pd.DataFrame:
@@ -159,6 +145,10 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 # ── Graphs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+break_rows = _among(lambda cells: cells["graph_break_reasons"] != "")
+skip_rows = _among(lambda cells: cells["cudagraph_skip_reasons"] != "")
+recompile_rows = _among(lambda cells: (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
+
 
 def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per place at which Dynamo ended a graph, with the modes in which it did."""
@@ -167,27 +157,15 @@ def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
     return _by_mode(found.assign(**parts), *parts)
 
 
-break_rows = _among(lambda cells: cells["graph_break_reasons"] != "")
-"""Returns the rows with graph breaks."""
-
-
 def skips(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per reason for which CUDA graphs were skipped, with the modes in which they were."""
     return _by_mode(_elements(cells, "cudagraph_skip_reasons"), "reason")
-
-
-skip_rows = _among(lambda cells: cells["cudagraph_skip_reasons"] != "")
-"""Returns the rows in which CUDA graphs were skipped."""
 
 
 def recompiles(cells: pd.DataFrame) -> pd.DataFrame:
     """How often Dynamo traced again, with the modes that came out so: with the inputs of the measurement, and when
     other batch sizes follow."""
     return _by_mode(cells, "recompiles", "batch_size_recompiles", "dynamic")
-
-
-recompile_rows = _among(lambda cells: (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
-"""Returns the rows in which Dynamo traced again, or was made to by other batch sizes."""
 
 
 def _elements(cells: pd.DataFrame, column: str) -> pd.DataFrame:
