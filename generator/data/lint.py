@@ -100,7 +100,7 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     """Return everything that does not fit together in `cells`, by kind and then by row."""
     found = [*_repeated(cells), *_version_jump(cells), *_flags(cells), *_within_rows(cells)]
     for _, rows in cells.groupby("origin"):  # the benchmarks of another origin may differ
-        found += [*_device_order(rows), *_batch_order(rows), *_gaps(rows)]
+        found += [*_inverted(rows), *_gaps(rows)]
     repeated = {row for anomaly in found if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
     kept = (each for each in found if each.kind == "repeated" or not repeated.intersection(each.doubtful))
@@ -163,49 +163,47 @@ def _repeated(cells: pd.DataFrame) -> Iterator[Anomaly]:
         yield Anomaly("repeated", tuple(group.index), group.iloc[0][[*_VARIANTS, "expected_ms"]].to_dict())
 
 
-def _device_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find cells in which the slower of two devices is clearly faster.
+def _inverted(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find cells in which the slower of two devices is clearly faster, and batches that take clearly less time than a
+    smaller batch of the same model.
 
-    Rows: that of the slower device, that of the faster. Figures: variant, ms and other_ms of the two rows, share and
-    count: in which share of how many common cells the other device is faster.
+    Rows: that of the slower device or larger batch, the other. Figures: variant, ms and other_ms of the two rows; of
+    devices also share and count: in which share of how many common cells the other device is faster.
     """
-    for variant, rows in _latencies(cells, "batch_size"):
-        shared = rows.drop_duplicates(["key", "device"])
-        shared = shared[shared["key"].duplicated(keep=False)]
-        pairs = shared.merge(shared, on="key", suffixes=("_fast", "_slow"))
-        pairs = pairs[pairs["device_fast"] != pairs["device_slow"]]
-        by_devices = (pairs["ms_slow"] > pairs["ms_fast"]).groupby([pairs["device_fast"], pairs["device_slow"]])
-        pairs = pairs.assign(share=by_devices.transform("mean"), count=by_devices.transform("size"))
-        is_ordered = (pairs["count"] >= MIN_COMMON_CELLS) & (pairs["share"] >= FASTER_SHARE)
-        for pair in pairs[is_ordered & (pairs["ms_slow"] / pairs["ms_fast"] < INVERSION)].to_dict("records"):
-            figures = {"variant": variant, "ms": pair["ms_slow"], "other_ms": pair["ms_fast"]}
-            figures |= {name: pair[name] for name in ("share", "count")}
-            yield Anomaly("device_order", (pair["row_slow"], pair["row_fast"]), figures)
-
-
-def _batch_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find batches that take clearly less time than a smaller batch of the same model.
-
-    Rows: the larger batch, the smaller. Figures: variant, ms and other_ms of the two rows.
-    """
-    for variant, rows in _latencies(cells, "device"):
-        ordered = rows.sort_values(["key", "batch_size"], kind="stable")
-        smaller = ordered.shift()
-        is_inverted = (ordered["key"] == smaller["key"]) & (ordered["ms"] / smaller["ms"] < INVERSION)
-        pairs = zip(ordered[is_inverted].to_dict("records"), smaller[is_inverted].to_dict("records"), strict=True)
-        for larger, other in pairs:
-            figures = {"variant": variant, "ms": larger["ms"], "other_ms": other["ms"]}
-            yield Anomaly("batch_order", (larger["row"], int(other["row"])), figures)
-
-
-def _latencies(cells: pd.DataFrame, key: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows with a latency of each variant: a number for what agrees in `key`, in the model and its settings,
-    device, batch size, latency and label."""
+    setting = ("model", "torch", "compile_mode", *_SETTING)
     rows = cells[["device", "batch_size", *_VARIANTS]].assign(row=cells.index)
-    rows["key"] = numbered(cells, ("model", "torch", "compile_mode", *_SETTING, key))
+    rows = rows.assign(
+        of_size=numbered(cells, (*setting, "batch_size")), of_device=numbered(cells, (*setting, "device"))
+    )
     for variant in _VARIANTS:
-        known = rows[rows[variant].notna()]
-        yield variant.removesuffix("_ms"), known.rename(columns={variant: "ms"})
+        known = rows.rename(columns={variant: "ms"}).dropna(subset="ms")
+        found: Mapping[Kind, pd.DataFrame] = {
+            "device_order": _slower_devices(known),
+            "batch_order": _larger_batches(known),
+        }
+        for kind, pairs in found.items():
+            shown = pairs.columns.intersection(["ms", "other_ms", "share", "count"])
+            for _, pair in pairs[pairs["ms"] / pairs["other_ms"] < INVERSION].iterrows():
+                figures = {"variant": variant.removesuffix("_ms"), **pair[shown]}
+                yield Anomaly(kind, (int(pair["row"]), int(pair["other_row"])), figures)
+
+
+def _slower_devices(known: pd.DataFrame) -> pd.DataFrame:
+    """Return each row beside the same cell on a device that is nearly always faster."""
+    shared = known.drop_duplicates(["of_size", "device"])
+    shared = shared[shared["of_size"].duplicated(keep=False)]
+    pairs = shared.merge(shared.add_prefix("other_"), left_on="of_size", right_on="other_of_size")
+    pairs = pairs[pairs["device"] != pairs["other_device"]]
+    by_devices = (pairs["ms"] > pairs["other_ms"]).groupby([pairs["other_device"], pairs["device"]])
+    pairs = pairs.assign(share=by_devices.transform("mean"), count=by_devices.transform("size"))
+    return pairs[(pairs["count"] >= MIN_COMMON_CELLS) & (pairs["share"] >= FASTER_SHARE)]
+
+
+def _larger_batches(known: pd.DataFrame) -> pd.DataFrame:
+    """Return each row beside that of the next smaller batch on its device."""
+    ordered = known.sort_values(["of_device", "batch_size"], kind="stable")
+    pairs = ordered.join(ordered.shift().add_prefix("other_"))
+    return pairs[pairs["of_device"] == pairs["other_of_device"]]
 
 
 def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
