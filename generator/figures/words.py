@@ -156,12 +156,13 @@ class Words:
         text = escape(text) if self.html else text
         if is_isolated or self.language.direction != "rtl" or _RIGHT_TO_LEFT.search(text):
             return text
-        return Markup(self.language.isolate(text)) if self.html else self.language.embed(text)  # noqa: S704  # escaped
+        return self._safe(self.language.isolate(text) if self.html else self.language.embed(text))
 
     def say(self, message: str, **values: str) -> str:
         """Fill the placeholders of a translated message. Values are isolated, and escaped in HTML."""
         text = self.phrase(message) % {name: self.value(value) for name, value in values.items()}
-        return self._spaced(text)
+        is_cjk = self.language.locale.language in typography.CJK_LANGUAGES
+        return self._safe(typography.space_cjk(text)) if is_cjk else text
 
     def phrase(self, message: str) -> str:
         """Return a translated message without placeholders, with its Latin words isolated in HTML."""
@@ -169,8 +170,7 @@ class Words:
             return str(message)
         if isinstance(message, Untranslated):
             return message.__html__()
-        rtl = self.language.direction == "rtl"
-        return Markup(typography.isolate_latin(message) if rtl else message)  # noqa: S704  # messages may hold markup
+        return self._safe(typography.isolate_latin(message) if self.language.direction == "rtl" else message)
 
     def sentences(self, parts: Iterable[str]) -> str:
         """Join whole sentences. No space follows a full-width stop, as in Chinese."""
@@ -181,7 +181,7 @@ class Words:
         """Join short facts."""
         if self.html:  # no line begins with a dot; a full-width parenthesis has its space within
             whole = (typography.together(str(part)) for part in parts)
-            return Markup(self._join("\u00a0· ", whole).replace("）\u00a0·", "）\u2060·"))  # noqa: S704  # was before
+            return self._safe(self._join("\u00a0· ", whole).replace("）\u00a0·", "）\u2060·"))
         # Two Latin facts beside each other would else run from the left, as one.
         mark = "" if self.language.direction != "rtl" else typography.RIGHT_TO_LEFT_MARK
         return self._join(f" {mark}· ", parts).replace("） ·", "）·")
@@ -208,19 +208,14 @@ class Words:
 
     def names(self, names: Sequence[str]) -> str:
         """Join names as the language does."""
-        marked = [str(self.value(name)) for name in names]
-        text = self.language.names(marked)
-        return Markup(text) if self.html else text  # noqa: S704  # escaped
+        return self._safe(self.language.names([str(self.value(name)) for name in names]))
 
     def _join(self, space: str, parts: Iterable[str]) -> str:
-        text = space.join(str(part) for part in parts if part)
-        return Markup(text) if self.html else text  # noqa: S704  # escaped
+        return self._safe(space.join(str(part) for part in parts if part))
 
-    def _spaced(self, text: str) -> str:
-        if self.language.locale.language not in {"zh", "ja"}:
-            return text
-        spaced = typography.space_cjk(text)
-        return Markup(spaced) if self.html else spaced  # noqa: S704  # was markup before
+    def _safe(self, text: str) -> str:
+        """Return text whose values are escaped, and whose messages may hold markup."""
+        return Markup(text) if self.html else text  # noqa: S704
 
     # ── Names ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -234,8 +229,8 @@ class Words:
         if row["device_type"] != "cpu" or cores is None:
             return self._whole(row["device_name"])
         message = self.language.ngettext("%(name)s, %(count)s core", "%(name)s, %(count)s cores", cores)
-        text = typography.counted(self.say(message, name=row["device_name"], count=self.language.number(cores)))
-        return Markup(text) if self.html else text  # noqa: S704  # escaped
+        text = self.say(message, name=row["device_name"], count=self.language.number(cores))
+        return self._safe(typography.counted(text))
 
     def _whole(self, name: str) -> str:
         """Return the name of a device, which does not break at a hyphen: "Max-Q" is one word."""
