@@ -81,10 +81,7 @@ def test_a_process_that_failed_marks_its_cell_and_hides_no_figure(tmp_path: Path
 
 def test_all_that_a_gpu_tells_is_a_column(tmp_path: Path) -> None:
     (row,) = loaded(tmp_path, *(measured(process=p, figures=telling(seed=p), batch_size=2) for p in range(3))).by_label
-    assert row["eager_host_bound"] == pytest.approx(0.5, abs=0.01)
-    assert row["eager_flop_s"] == pytest.approx(3.51e12, rel=0.01)
-    assert row["eager_matmul_share"] == pytest.approx(0.0585, rel=0.01)
-    assert row["compiled_copy_share"] == pytest.approx(1e8 / 8e-3 / 3e12, rel=0.01)
+    assert (row["eager_host_bound"], row["eager_matmul_share"]) == pytest.approx((0.5, 0.0585), rel=0.01)
     assert (row["graph_breaks"], row["batch_size_recompiles"]) == (2, 2)
     assert json.loads(row["graph_break_reasons"])[0] == {"location": "transformers/vit.py:7", "reason": "call <print>"}
     assert [cause for cause, *_ in json.loads(row["causes"])] == ["host_bound", "cudagraph_skips", "graph_breaks"]

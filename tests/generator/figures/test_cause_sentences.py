@@ -32,19 +32,17 @@ def test_a_sentence_with_its_figure(cause: Cause, figure: float, verdict: str, s
     assert told(cause, figure, verdict).startswith(sentence)
 
 
-def test_several_causes_follow_each_other() -> None:
-    causes = json.dumps([[Cause.GRAPH_BREAKS, 2, None], [Cause.NEVER_PAYS_BACK, 0.9, None]])
-    assert len(re.findall(r"\.(?: |$)", why(causes, "slower", Words(load_language("en"), html=False)))) == 2
-
-
 def test_a_cause_of_a_gain_says_its_share() -> None:
     part = "This accounts for 6% of the time that compiling saves."
     assert told(Cause.MEMORY_BOUND, 0.25, share=0.056).endswith(f"eager mode. {part}")
     assert "accounts" not in told(Cause.MEMORY_BOUND, 0.25, share=1.2)
 
 
-def test_no_cause_is_said() -> None:
-    assert why("", "faster", Words(load_language("en"), html=False)) == "None of the measurements explains this result."
+def test_several_causes_follow_each_other_and_no_cause_is_said() -> None:
+    words = Words(load_language("en"), html=False)
+    causes = json.dumps([[Cause.GRAPH_BREAKS, 2, None], [Cause.NEVER_PAYS_BACK, 0.9, None]])
+    assert len(re.findall(r"\.(?: |$)", why(causes, "slower", words))) == 2
+    assert why("", "faster", words) == "None of the measurements explains this result."
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
