@@ -44,7 +44,7 @@ class Atlas(NamedTuple):
 
 
 def figures(language: Language, atlas: Atlas | None = None) -> Mapping[str, Any]:
-    """What the pages of the small guide may use, formatted for `language`."""
+    """Return the names that pages of the small guide may use, formatted for `language`."""
 
     def isolated(formatter: Callable[..., str]) -> Callable[..., str]:
         return lambda *values, **options: language.isolate(formatter(*values, **options))
@@ -84,7 +84,7 @@ def real_pages(code: str, locales: Path = LOCALES) -> Mapping[str, str]:
 
 
 def proper_names() -> set[str]:
-    """What no language translates: names of the glossary and of the records, and what CLDR says in English: months."""
+    """Return names that no language translates: of the glossary, of the records, and of months in English."""
     columns = (
         *("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch"),
         *("compile_mode", "dtype", "family", "source_title", "source_licence"),

@@ -18,7 +18,7 @@ OTHER: Mapping[str, Any] = {"device_name": "NVIDIA GeForce RTX 4090"}
 SOURCE = Source(title="timm", url="https://example.org", date="2026-01-06", licence="Apache-2.0")
 
 
-def throughput(  # each is what a test is about
+def throughput(
     model: str,
     eager: float | None,
     compiled: float | None,

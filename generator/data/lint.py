@@ -60,8 +60,8 @@ VERSION_FACTOR = 2.0
 """From one torch version to another, eager latency on the same device seldom changes by more."""
 
 IMPLAUSIBLE_SPEEDUP = 5.0
-"""Without the time for which eager leaves the device idle, which CUDA graphs can remove: what is left of a speedup is
-fewer and better kernels. Five times faster than eager needs a second look."""
+"""Without the time for which eager leaves the device idle, which CUDA graphs can remove: the rest of a speedup comes
+from fewer and better kernels. Five times faster than eager needs a second look."""
 
 FASTEST, SLOWEST = 10.0, 1e-3
 """Arithmetic that a latency implies, as a share of the measured matmul peak. Above: no algorithm saves that much
@@ -122,7 +122,7 @@ def gathered(anomalies: Sequence[Anomaly], most: int) -> list[tuple[Anomaly, ...
 
 
 def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Anomaly]:
-    """Yield our own runs that are older than `STALE_DAYS`, or than the torch version `pinned`: what to measure again.
+    """Yield our own runs that are older than `STALE_DAYS`, or than the torch version `pinned`: measure them again.
 
     Not part of `lint`, because a page must not change with the day on which it is built. Figures: days, torch.
     """
@@ -167,7 +167,7 @@ def _inverted(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find cells in which the slower of two devices is clearly faster, and batches that take clearly less time than a
     smaller batch of the same model.
 
-    Rows: that of the slower device or larger batch, the other. Figures: variant, ms and other_ms of the two rows; of
+    Rows: the slower device or larger batch, then the other. Figures: variant, ms and other_ms of the two rows; of
     devices also share and count: in which share of how many common cells the other device is faster.
     """
     setting = ("model", "torch", "compile_mode", *_SETTING)
@@ -200,7 +200,7 @@ def _slower_devices(known: pd.DataFrame) -> pd.DataFrame:
 
 
 def _larger_batches(known: pd.DataFrame) -> pd.DataFrame:
-    """Return each row beside that of the next smaller batch on its device."""
+    """Return each row beside the next smaller batch on its device."""
     ordered = known.sort_values(["of_device", "batch_size"], kind="stable")
     pairs = ordered.join(ordered.shift().add_prefix("other_"))
     return pairs[pairs["of_device"] == pairs["other_of_device"]]
@@ -248,7 +248,7 @@ def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
 
 
 def _within_rows(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find what is wrong with a row, whatever other rows say. Figures: the columns beside each rule."""
+    """Find faults within a row, whatever other rows say. Figures: the columns beside each rule."""
     cells = cells.rename(columns={"paired_speedup": "paired"})
     is_restless = cells["status"].isin((Status.UNSTABLE, Status.THROTTLED))
     busy = cells["speedup"] * (1 - cells["eager_host_bound"].fillna(0.0))

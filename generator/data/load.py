@@ -54,7 +54,7 @@ class Results:
 
     @cached_property
     def newest(self) -> pd.DataFrame:
-        """The rows that pages show: the newest run of each cell, those of the reader's own machine first."""
+        """The rows that pages show: the newest run of each cell, the reader's own machine first."""
         newest = self.table[self.table["newest"]]
         is_own = newest["device"].isin(self.own_devices)
         return newest.loc[is_own.sort_values(ascending=False, kind="stable").index] if is_own.any() else newest

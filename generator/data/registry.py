@@ -108,7 +108,7 @@ COORDINATES = _registry(
     _whole("threads", "threads of torch, on a CPU only", N_("Threads"), "number", detail=True),
     _text("origin", "measured or published", N_("Source"), explorer=True),
 )
-"""What tells one cell from another, whatever its run."""
+"""The columns that identify a cell, whatever its run."""
 
 _TEXTS = (
     _text("run", "name of the run", N_("Run"), "code", detail=True),

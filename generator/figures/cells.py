@@ -1,4 +1,4 @@
-"""The cells of tables in one language: a value of a column becomes HTML, and what the cell sorts by.
+"""The cells of tables in one language: a value of a column becomes HTML and a sort key.
 
 `Cells` has a method for each format of the registry, such as `format_share`, and one for each column that shows more,
 such as the row with the largest gain: `column_best_model`.
@@ -47,7 +47,7 @@ Link = Callable[[str, str], str | None]
 
 
 class TableCell(NamedTuple):
-    """One cell: its HTML, what it sorts by (None: by its text), and for a header cell its scope."""
+    """One cell: its HTML, its sort key (None: its text), and for a header cell its scope."""
 
     html: str
     sort: str | None = None

@@ -169,7 +169,7 @@ class _Selection:
         return " · ".join(facts) + f" {DOUBT}" * any(map(_is_doubtful, line))
 
     def described(self, headline: str) -> str:
-        """Return a sentence with the headline and what the cells have in common."""
+        """Return a sentence with the headline and the facts that all cells share."""
         gettext = self.language.gettext
         common = self.words.selection(self.rows, skip=(self.apart,))
         if not common:

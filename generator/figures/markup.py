@@ -51,7 +51,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """What the template shows."""
+    """A table in one language."""
 
     caption: str
     head: tuple[TableCell, ...]
@@ -88,7 +88,7 @@ class Table:
 
 
 def _cell(cell: TableCell, own: str = "") -> str:
-    """Return a cell with its attributes: what it sorts by, and its classes."""
+    """Return a cell with its attributes: its sort key and its classes."""
     if not cell.html:
         return ""
     sort = f'data-sort="{cell.sort}" ' if cell.sort is not None else ""
@@ -206,7 +206,7 @@ class Tables:
         return Table(caption, tuple(head), tuple(body), sortable=False).markdown()
 
     def caption(self, rows: Rows, headline: str, *, brief: bool = False) -> str:
-        """Return what a table shows, and what all its rows have in common: see `Words.selection`."""
+        """Return the headline of a table and the facts that all its rows share: see `Words.selection`."""
         single = any(row["processes"] == 1 and row["speedup_low"] is not None for row in rows)
         note = self.words.one_process() if single and not brief else ""
         facts = self.words.facts([self.words.phrase(headline), self.words.selection(rows, brief=brief)])

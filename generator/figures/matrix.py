@@ -93,7 +93,7 @@ def limited(found: Sequence[Matrix]) -> list[Matrix]:
 def _precedence(row: Row) -> tuple[object, ...]:
     """Order the rows that compete for a place: measured ones win, then float32, then stable releases, then the newest.
 
-    Float32 is what all devices have, so that the figures of a matrix can be compared.
+    All devices have float32, so the figures of a matrix can be compared.
     """
     is_measured, is_float32 = row["origin"] == "measured", row["dtype"] == "float32"
     return is_measured, is_float32, *release_order(row["torch"]), row["dynamic"] == "auto"

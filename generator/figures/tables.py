@@ -2,8 +2,8 @@
 
 Each function takes a DataFrame of cells and returns one with the lines of a table. The index of a line is the label of
 the row that it describes, or of the first of them; its columns are those that a reader sees, in their order, under the
-names of `generator.data.registry`. A column such as ``best_model`` holds the label of another row. The rows that a
-table is about are those of the function beside it: `modes` takes `mode_rows`.
+names of `generator.data.registry`. A column such as ``best_model`` holds the label of another row. A table takes the
+rows of the function beside it: `modes` those of `mode_rows`.
 
 The conclusion follows the name of a line, so that a phone shows both: the decisive columns of the registry. Whatever
 else distinguishes the lines comes next, then the figures behind the conclusion, and sources and counts at the end.
@@ -39,7 +39,7 @@ ENVIRONMENT = (
     *("torch", "transformers", "python", "platform", "accelerator", "driver"),
     *("cores", "threads", "memory_gb", "settings", "commit"),
 )
-"""What the environment of a record consists of, in the order in which it is shown."""
+"""The columns of an environment, in the order in which they are shown."""
 
 
 # ── One line per row ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -112,7 +112,7 @@ modes = _shown(["change"], "break_even_calls", "compiled_ms", "compile_cold_s", 
 
 
 def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of cells that are known in several modes, those of a cell together."""
+    """Return the rows of cells that are known in several modes, cell by cell."""
     keys = cells[[*COORDINATES]].sort_values("model", kind="stable")
     number = _numbered_but(keys, "compile_mode")
     several = number[keys["compile_mode"].groupby(number).transform("nunique") > 1]
@@ -183,7 +183,7 @@ def _by_mode(cells: pd.DataFrame, *columns: str) -> pd.DataFrame:
 # ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 ACROSS_VERSIONS = ("device", "model", "compile_mode", "batch_size", "dtype")
-"""What the versions of a cell have in common."""
+"""Columns in which the versions of a cell agree."""
 
 
 def versions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -236,7 +236,7 @@ def batch_rows(cells: pd.DataFrame) -> pd.DataFrame:
 # ── Throughput ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _COLUMN = ("device", "torch", "compile_mode", "dtype")
-"""What the rows of a column of `throughput` have in common."""
+"""Columns in which the rows of a column of `throughput` agree."""
 
 
 def throughput(cells: pd.DataFrame) -> pd.DataFrame:
@@ -349,7 +349,7 @@ _SUMMARIES: Mapping[str, Callable[[Groups], Any]] = {
     "kind": lambda groups: groups.first["device_type"],
     "licence": lambda groups: groups.first["source_licence"],
 }
-"""What a column says about the rows of each group. Any other column has the value of the first row."""
+"""Columns that sum up the rows of a group. Any other column has the value of the first row."""
 
 
 def _lines(groups: Groups, *names: str) -> pd.DataFrame:

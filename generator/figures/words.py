@@ -336,7 +336,7 @@ class Words:
     # ── Captions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def selection(self, rows: Rows, skip: Sequence[str] = (), *, brief: bool = False) -> str:
-        """Return what all `rows` have in common, the number of processes and the date: facts for a caption.
+        """Return the facts that all `rows` share, the number of processes and the date, for a caption.
 
         A `brief` caption follows another one of its section, which has said all but the model and the batch size.
         """

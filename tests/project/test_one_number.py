@@ -102,7 +102,7 @@ def in_this_process(request: Request, **_: Any) -> WorkerExit:
 
 
 def measure(folder: Path) -> Record:
-    """One process of one cell, as `python -m bench run` measures it. Returns what the file holds."""
+    """Measure one process of one cell, as `python -m bench run` does. Returns the record in the file."""
     profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",), processes=1, sampling=SHORT)
     plan = make_plan(profile, [Recipe(model="ViT", task="image-classification", shrunken=True)], "cpu")
     machine = preflight(in_this_process, "cpu", (), profile)

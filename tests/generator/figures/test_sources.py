@@ -1,4 +1,4 @@
-"""What each source says of its figures, and that it says it of its own alone."""
+"""Each source describes its own figures."""
 
 from __future__ import annotations
 

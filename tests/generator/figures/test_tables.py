@@ -48,7 +48,7 @@ def test_the_conclusion_follows_the_name_and_the_source_comes_last(told: pd.Data
     made = (tables.latency, tables.slower, tables.compile_cost, tables.break_even, tables.modes, tables.memory)
     for lines in (*made, tables.efficiency, tables.summary, tables.models):
         _name, first, *others = lines(both)
-        assert column(first).decisive, lines
+        assert column(str(first)).decisive, lines
         assert "origin" not in others[:-1], lines
     assert [*tables.break_even(tables.compile_rows(told))][1:3] == ["break_even_calls", "break_even_warm_calls"]
 
