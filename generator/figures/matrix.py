@@ -31,8 +31,6 @@ MODELS, DEVICES, CHOICES = 40, 12, 24
 STEPS = (1.25, 1.5, 2.0)
 """Speedups at which the colour of a gain changes. Losses change theirs at the inverse of the first."""
 
-_COLUMNS = ["device", "model", "torch", "compile_mode", "dtype", "batch_size", "dynamic", "origin"]
-
 Place = Callable[[Row], str]
 """Returns the address at which a page has more about a row."""
 
@@ -64,7 +62,7 @@ def matrices(cells: pd.DataFrame) -> list[Matrix]:
     """Return a matrix of latencies for each mode and batch size, ``default`` and the smallest first."""
     cells = cells[cells["workload"] == "latency"]
     found: dict[tuple[str, int], dict[tuple[str, str], int]] = {}
-    for row in sorted(records(cells[_COLUMNS]), key=_precedence):
+    for row in sorted(records(cells), key=_precedence):
         labels = found.setdefault((row["compile_mode"], row["batch_size"]), {})
         labels[row["model"], row["device"]] = row["row"]  # the last one takes precedence
     order = {device: at for at, device in enumerate(cells["device"].unique())}
