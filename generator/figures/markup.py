@@ -102,7 +102,9 @@ def figure(chart: Chart, pictures: tuple[str, str], data: tuple[str, str]) -> st
 
     `data` is an address and a label.
     """
-    (light, dark), (address, label), size = pictures, data, {"width": WIDTH, "height": height(chart.drawing)}
+    light, dark = pictures
+    address, label = data
+    size = {"width": WIDTH, "height": height(chart.drawing)}
     return render("figure.html.jinja", chart=chart, light=light, dark=dark, data=address, label=label, **size)
 
 
