@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -25,7 +26,7 @@ from generator.data.families import family_slug
 from generator.data.lint import Anomaly, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
-from generator.data.rows import frame, rows_of
+from generator.data.rows import Rounds, frame, rows_of
 from generator.data.selection import ORDERS, Records, Row, is_trusted, plain
 
 MOST_LISTED = 20
@@ -39,8 +40,7 @@ class Results:
     rows: pd.DataFrame
     """The rows as they were measured, by `registry.COLUMNS`; unknown text is empty, anything else missing. The label of
     a row is its position."""
-    rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # the medians of each variant, in the order of time, by label
-    records: int  # that were read
+    rounds_ms: Rounds  # by label
     examples: Capture | None = None  # the newest
     selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
@@ -112,23 +112,23 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
     The devices of `own_runs` come first. Raises `AtlasError` for the first line that is broken, of an unknown schema,
     without positive latencies, or a duplicate of another line of its run, and for a run in two files.
     """
-    files, owners = [], dict[str, Path]()
+    tables, rounds_ms, owners = list[pd.DataFrame](), list[Any](), dict[str, Path]()
     for path in run_files(results):
-        files.append(file := rows_of(path))
-        for run in file.table["run"].unique():
+        rows, rounds = rows_of(path)
+        tables.append(rows)
+        rounds_ms += rounds
+        for run in rows["run"].unique():
             if (owner := owners.setdefault(run, path)) != path:
                 raise AtlasError(
                     f"the run {run!r} is already in {owner}",
                     where=f"{path}: $.run",
                     remedy="remove one of the two files, or give its records a different run name",
                 )
-    rounds_ms = [each for file in files for each in file.rounds_ms]
-    table = _named(pd.concat([file.table for file in files] or [frame({})], ignore_index=True))
+    table = _named(pd.concat(tables or [frame({})], ignore_index=True))
     order = _order(table)
     return Results(
         table.take(order).reset_index(drop=True),
         [rounds_ms[at] for at in order],
-        records=sum(file.records for file in files),
         examples=newest_capture(results),
         selfchecks=newest_of_each_device(results),
         own_runs=own_runs,

@@ -1,7 +1,7 @@
 """The rows of one run file: one per cell, with the figures that its processes give together.
 
-`rows_of` takes the path of a run file and returns `FileRows`. A row follows from its file alone. The columns that
-depend on rows of other files, such as the slug of its device, are added by `generator.data.load`.
+`rows_of` takes the path of a run file and returns its rows with their rounds. `generator.data.load` adds the columns
+that depend on rows of other files, such as the slug of a device.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pandas as pd
@@ -25,28 +24,30 @@ from bench.statistics.cells import Cells
 from generator.data.names import device_label, short_name
 from generator.data.registry import COLUMNS
 
-
-class FileRows(NamedTuple):
-    """The rows of a run file. Nobody changes them."""
-
-    records: int  # how many there are in the file
-    table: pd.DataFrame  # `COLUMNS`: model and checkpoint as recorded; slugs and ages depend on other files
-    rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # medians in the order of time, by variant
+Rounds = Sequence[Mapping[str, Sequence[float]]]
+"""The medians of the rounds of each row in the order of time, by variant."""
 
 
-def rows_of(path: Path) -> FileRows:
-    """Return the rows of a file, read again only after a change. Raises `AtlasError` for a line that is no record."""
+def rows_of(path: Path) -> tuple[pd.DataFrame, Rounds]:
+    """Return the rows of a file by `COLUMNS`, with model and checkpoint as recorded. Nobody changes them.
+
+    A file is read again only after a change. Raises `AtlasError` for a line that is no record.
+    """
     status = path.stat()
-    return _read(path, status.st_mtime_ns, status.st_size)
+    changed = status.st_mtime_ns, status.st_size
+    if path not in _READ or _READ[path][0] != changed:
+        _READ[path] = changed, _read(path)
+    return _READ[path][1]
 
 
-@lru_cache(maxsize=4096)
-def _read(path: Path, _changed_ns: int, _size: int) -> FileRows:
+_READ: dict[Path, tuple[tuple[int, int], tuple[pd.DataFrame, Rounds]]] = {}
+"""The rows of each file that this process has read, with the time of its last change and its size."""
+
+
+def _read(path: Path) -> tuple[pd.DataFrame, Rounds]:
     groups: defaultdict[tuple[Any, ...], list[Record]] = defaultdict(list)
-    count = 0
     for record in read(path):
         groups[record.run, _case(record.cell), record.environment.device_name, record.environment.torch].append(record)
-        count += 1
     several = [sorted(group, key=lambda record: record.process) for group in groups.values()]
     records = [worst(group) for group in several]  # one of the processes of a cell stands for all
     facts = _facts(records, several)
@@ -69,7 +70,7 @@ def _read(path: Path, _changed_ns: int, _size: int) -> FileRows:
             _json_list(each for one in several for each in one.cudagraph_skips) for several in graphs
         ],
     }
-    return FileRows(count, frame({**facts, **figures}), cells.rounds_ms())
+    return frame({**facts, **figures}), cells.rounds_ms()
 
 
 def frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
