@@ -47,12 +47,11 @@ Link = Callable[[str, str], str | None]
 
 
 class TableCell(NamedTuple):
-    """One cell: its HTML, its sort key (None: its text), and for a header cell its scope."""
+    """One cell: its HTML, its sort key (None: its text), and its classes."""
 
     html: str
     sort: str | None = None
     classes: str = ""
-    scope: str = "row"
 
 
 def number_cell(html: str, sort: float | None = None, tone: str = "") -> TableCell:

@@ -191,7 +191,7 @@ class Tables:
         head = []
         for name, each in columns.items():
             classes = "number " * (each.alignment == "end") + "decisive" * each.decisive
-            head.append(TableCell(escape(self.words.heading(name)), scope="col", classes=classes.strip()))
+            head.append(TableCell(escape(self.words.heading(name)), classes=classes.strip()))
         body = tuple(self._line(line, columns) for line in values)
         return Table(caption, tuple(head), body, tuple(notes), sortable=len(body) > 1).markdown()
 
@@ -199,7 +199,7 @@ class Tables:
         """Return environments side by side, a property a row: there are few, with many properties."""
         rows = [self.results.by_label[label] for label in lines.index]
         heads = [self.words.facts([self.words.device(row), self.words.named("origin", row["origin"])]) for row in rows]
-        head = [TableCell(each, scope="col") for each in (escape(self.words.heading("property")), *heads)]
+        head = map(TableCell, (escape(self.words.heading("property")), *heads))
         body = []
         for name, values in lines.items():
             shown = zip(plain(values), rows, strict=True)

@@ -163,7 +163,7 @@ class MatrixTables:
         caption = self.words.facts(
             [headline, *(self.words.fact(name, first) for name in ("batch_size", "compile_mode"))]
         )
-        return Table(caption, (TableCell(self.words.heading("model"), scope="col"), *heads), body, sortable=False)
+        return Table(caption, (TableCell(self.words.heading("model")), *heads), body, sortable=False)
 
     def _device(self, rows: Sequence[Row], apart: str) -> TableCell:
         """Show a device, with the versions of PyTorch and the origin of its rows below it."""
@@ -178,7 +178,7 @@ class MatrixTables:
         html = Markup('<a href="{}">{}</a><br><small>{}</small>').format(
             self.link("device", rows[0]["device"]), words.device(rows[0]), words.lines(dict.fromkeys(facts))
         )
-        return TableCell(html, classes=f"number{apart}", scope="col")
+        return TableCell(html, classes=f"number{apart}")
 
     def _cell(self, row: Row | None, apart: str) -> TableCell:
         """Show the speedup, or the status of a row without one, as a link whose name says it in words."""
