@@ -32,7 +32,7 @@ from bench.records.run_file import append
 PUBLISHED = Path("bench/results/published/huggingface-2023.jsonl")
 XEON = "Intel(R) Xeon(R) Processor @ 2.50GHz"
 ON_CPU: dict[str, Any] = {"device": "cpu", "device_name": XEON, "environment": {"cores": 2, "threads": 2}}
-"""What makes a record of `measured` one of a CPU."""
+"""Arguments of `measured` for a CPU."""
 KEEPING: dict[str, Any] = ON_CPU | {"environment": ON_CPU["environment"] | {"settings": KEEP_MEMORY}}
 """As above, with freed memory kept."""
 

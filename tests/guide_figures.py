@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import calendar
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from generator.data.load import load
 from generator.data.names import short_name
@@ -21,22 +21,19 @@ from generator.pages.site_file import SiteFile
 GUIDE = Path(__file__).parent / "guide"
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(NamedTuple):
     slug: str
     label: str
     batch_sizes: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     model: str
     eager_ms: float
     change: float
 
 
-@dataclass(frozen=True)
-class Atlas:
+class Atlas(NamedTuple):
     devices: tuple[Device, ...] = (Device("a100", "NVIDIA A100", (1, 16)), Device("t4", "NVIDIA T4", (1,)))
     models: tuple[str, ...] = ("ViT", "DETR", "BeiT")
     modes: tuple[str, ...] = ("reduce-overhead", "max-autotune")
@@ -47,7 +44,7 @@ class Atlas:
 
 
 def figures(language: Language, atlas: Atlas | None = None) -> Mapping[str, Any]:
-    """What the pages of the small guide may use, formatted for `language`."""
+    """Return the names that pages of the small guide may use, formatted for `language`."""
 
     def isolated(formatter: Callable[..., str]) -> Callable[..., str]:
         return lambda *values, **options: language.isolate(formatter(*values, **options))
@@ -86,11 +83,8 @@ def real_pages(code: str, locales: Path = LOCALES) -> Mapping[str, str]:
     return {file.uri: text(file) for file in files if file.uri.endswith(".md")}
 
 
-_MONTHS = ("January February March April May June July August September October November December").split()  # noqa: SIM905
-
-
 def proper_names() -> set[str]:
-    """What no language translates: names of the glossary and of the records, and what CLDR says in English: months."""
+    """Return names that no language translates: of the glossary, of the records, and of months in English."""
     columns = (
         *("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch"),
         *("compile_mode", "dtype", "family", "source_title", "source_licence"),
@@ -100,7 +94,7 @@ def proper_names() -> set[str]:
     documents = (each for each in results.selfchecks if each)
     found.update(short_name(each.environment.device_name) for each in documents)
     found.update([short_name(results.examples.device_name)] if results.examples else [])
-    return {*load_glossary().keep, *_MONTHS, *found} - {""}
+    return {*load_glossary().keep, *calendar.month_name, *found} - {""}
 
 
 def copy_of_guide(folder: Path) -> Path:

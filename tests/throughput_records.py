@@ -18,7 +18,7 @@ OTHER: Mapping[str, Any] = {"device_name": "NVIDIA GeForce RTX 4090"}
 SOURCE = Source(title="timm", url="https://example.org", date="2026-01-06", licence="Apache-2.0")
 
 
-def throughput(  # each is what a test is about
+def throughput(
     model: str,
     eager: float | None,
     compiled: float | None,
@@ -32,30 +32,24 @@ def throughput(  # each is what a test is about
     **changes: Any,
 ) -> Record:
     """A record with the images per second of both variants; None where one did not run."""
-    eager_size = batch_size if eager else None
     compiled_size = compiled_batch_size or batch_size
-    is_unequal = bool(eager and compiled and compiled_size != eager_size)
+    is_unequal = bool(eager and compiled and compiled_size != batch_size)
+    ran_both = bool(eager and compiled)
     figures = Measurement(
         eager=_variant(eager, batch_size, None),
         compiled=_variant(compiled, compiled_size, compiled_size if is_unequal else None) if compiled else None,
         stop_reason="published",
         work=Work(flop=1e9 * batch_size, activations=1e9 / intensity * batch_size),
     )
+    defaults = {"checkpoint": f"timm/{model}", "dtype": "float16", "autocast": True}
     record = measured(
         run=slugify(f"timm {device_name} {torch} {changes.get('dtype')} {changes.get('autocast')}"),
         device_name=device_name,
         torch=torch,
-        status=Status.PASS if eager and compiled else Status.SKIPPED,
-        reason=None if eager and compiled else "one variant",
+        status=Status.PASS if ran_both else Status.SKIPPED,
+        reason=None if ran_both else "one variant",
         figures=figures,
-        **{
-            "model": model,
-            "checkpoint": f"timm/{model}",
-            "batch_size": batch_size,
-            "dtype": "float16",
-            "autocast": True,
-            **changes,
-        },
+        **{"model": model, "batch_size": batch_size, **defaults, **changes},
     )
     own = (*flags, *([UNEQUAL_BATCHES] if is_unequal else []))
     return msgspec.structs.replace(

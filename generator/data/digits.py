@@ -12,7 +12,7 @@ from typing import Any
 from bench.statistics.digits import LATENCY, LEAST, decimals
 
 PUBLISHED = {"eager_ms": 3, "compiled_ms": 3, "speedup": 2, "change": 3}
-"""Decimals of published figures: those of the sources, and of what follows from them."""
+"""Decimals of published figures, as in their sources, and of ratios that follow from them."""
 
 RATIOS = {"speedup": (0, 2), "change": (2, 3)}
 """The least and the most decimals of a measured ratio. A change of 0.123 is shown as 12.3%, and follows the speedup."""
@@ -22,21 +22,17 @@ def digits(row: Mapping[str, Any], name: str) -> int:
     """Return the decimals of a figure of a row; below zero where it is rounded to tens or more."""
     if row["origin"] == "published" and name in PUBLISHED:
         return PUBLISHED[name]
-    if name in RATIOS:
-        least, most = RATIOS[name]
-        return min(max(_decimals(row, "speedup"), least), most)
-    return _decimals(row, name)
+    figure = "speedup" if name in RATIOS else name
+    known = (math.nan if each is None else each for each in map(row.get, with_interval(figure)))
+    places = decimals(*known, least=LATENCY if figure.endswith("_ms") else LEAST)
+    least, most = RATIOS.get(name, (places, places))
+    return min(max(places, least), most)
 
 
 def with_interval(name: str) -> tuple[str, str, str]:
-    """Return the column of a figure, and those of the ends of its interval."""
+    """Return the columns of a figure, and of the ends of its interval."""
     stem, suffix = (name.removesuffix("_ms"), "_ms") if name.endswith("_ms") else (name, "")
     return name, f"{stem}_low{suffix}", f"{stem}_high{suffix}"
-
-
-def _decimals(row: Mapping[str, Any], name: str) -> int:
-    known = (math.nan if each is None else each for each in map(row.get, with_interval(name)))
-    return decimals(*known, least=LATENCY if name.endswith("_ms") else LEAST)
 
 
 class RowFigure(float):

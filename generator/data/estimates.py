@@ -30,7 +30,8 @@ ENOUGH = 200
 
 CASE = ["device", "model", "input_size"]
 
-_COLUMNS = [*CASE, "family", "height"]
+_NAMED = [*CASE, "family", "height"]
+"""Columns that name a row, and the height of its images in pixels."""
 
 
 @dataclass(frozen=True)
@@ -57,29 +58,42 @@ class Estimates:
 def estimate(rows: pd.DataFrame) -> Estimates:
     """Estimate each speedup that is missing in `rows`, or whose row is missing on one of the devices."""
     rows = comparable(rows)
-    known = with_speedup(rows)
-    accuracy = {way: accuracy_of(errors) for way, errors in left_out_errors(known).items() if len(errors)}
-    asked = _without_speedup(rows, known)
-    found = []
+    known = rows.dropna(subset="speedup")
+    accuracy = {
+        way: EstimateAccuracy(
+            count=len(errors),
+            median_error=float(np.expm1(errors).abs().median()),
+            p90_error=float(np.expm1(errors).abs().quantile(0.9)),
+            reach_50=reach(errors, 0.5),
+            reach_90=reach(errors, 0.9),
+        )
+        for way, errors in left_out_errors(known).items()
+        if len(errors)
+    }
+    models = rows.drop_duplicates(["model", "input_size"]).drop(columns=["device", "speedup", "log"])
+    asked = models.merge(known[["device"]].drop_duplicates(), how="cross")
+    asked = asked[~pd.MultiIndex.from_frame(asked[CASE]).isin(pd.MultiIndex.from_frame(known[CASE]))]
+    found = [pd.DataFrame(columns=[*asked, "way", "speedup", "relatives"])]
     for way in accuracy:
         pairs = _RELATIVES[way](asked, known)
-        said = asked.assign(log=_median(pairs), way=way, relatives=_named(pairs)).dropna(subset="log")
-        found.append(said.assign(speedup=np.exp(said["log"])))
-        asked = asked.drop(said.index)
-    columns = [*CASE, "family", "way", "speedup", "relatives"]
-    members = known.groupby(["device", "family"], as_index=False)
-    families = members.agg(speedup=("speedup", "median"), models=("model", "nunique"))
+        named = pd.Series(pairs[["device", "input_size", "speedup"]].to_numpy().tolist(), pairs.index, dtype=object)
+        by_asked = pairs["asked"]
+        speedup, relatives = np.exp(pairs["log"].groupby(by_asked).median()), named.groupby(by_asked).agg(list)
+        found.append(asked.assign(way=way, speedup=speedup, relatives=relatives).dropna(subset="speedup"))
+        asked = asked.drop(found[-1].index)
+    by_family = known.groupby(["device", "family"], as_index=False)
+    families = by_family.agg(speedup=("speedup", "median"), models=("model", "nunique"))
     return Estimates(
         devices=tuple(known["device"].unique()),
         accuracy=accuracy,
-        models=pd.concat(found)[columns] if found else pd.DataFrame(columns=columns),
+        models=pd.concat(found)[[*CASE, "family", "way", "speedup", "relatives"]],
         families=families[families["models"] > 1].drop(columns="models"),
     )
 
 
 def comparable(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each case, of the devices with `ENOUGH` comparisons: of the newest PyTorch of the device, in
-    the data type and mode that most of its rows have."""
+    the data type and mode that most of its rows have. Its log is the natural logarithm of the speedup."""
     newest = {device: max(group.unique(), key=Version) for device, group in rows.groupby("device")["torch"]}
     rows = rows[rows["torch"] == rows["device"].map(newest)]
     setting = rows["dtype"] + ", " + rows["compile_mode"]
@@ -87,28 +101,15 @@ def comparable(rows: pd.DataFrame) -> pd.DataFrame:
     usual = {device: group.mode()[0] for device, group in compared.groupby(rows["device"])}
     rows = rows[setting == rows["device"].map(usual)].drop_duplicates(CASE)
     rows = rows[rows.groupby("device")["speedup"].transform("count") >= ENOUGH]
-    heights = rows["input_size"].str.extract(r"^(\d+)", expand=False)
-    return rows.assign(height=pd.to_numeric(heights, errors="coerce"))[[*_COLUMNS, "speedup"]].reset_index(drop=True)
-
-
-def with_speedup(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with a speedup, and its logarithm."""
-    known = rows[rows["speedup"].notna()]
-    return known.assign(log=np.log(known["speedup"]))
-
-
-def _without_speedup(rows: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Return each model and image size on each device, without the known ones."""
-    models = rows.drop_duplicates(["model", "input_size"]).drop(columns=["device", "speedup"])
-    every = models.merge(known[["device"]].drop_duplicates(), how="cross")
-    is_known = pd.MultiIndex.from_frame(every[CASE]).isin(pd.MultiIndex.from_frame(known[CASE]))
-    return every[~is_known].reset_index(drop=True)
+    heights = pd.to_numeric(rows["input_size"].str.extract(r"^(\d+)", expand=False), errors="coerce")
+    rows = rows.assign(height=heights, log=np.log(rows["speedup"]))
+    return rows[[*_NAMED, "speedup", "log"]].reset_index(drop=True)
 
 
 # ── The ways ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# Each takes the rows that are asked, and the known ones. It returns a row for each relative of each asked row, with the
-# label `asked` of that row and the logarithm of the speedup that it suggests there.
+# Each takes rows without a speedup, and those with one. It returns a row for each relative of each of the former, with
+# the label `asked` of that row and the logarithm of the speedup that it suggests there.
 
 
 def _other_size(asked: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
@@ -139,46 +140,24 @@ _RELATIVES: Mapping[Way, Callable[[pd.DataFrame, pd.DataFrame], pd.DataFrame]] =
 
 def _pairs(asked: pd.DataFrame, known: pd.DataFrame, shared: list[str]) -> pd.DataFrame:
     """Return each asked row with each known one that has the same values in the `shared` columns."""
-    labeled = asked[_COLUMNS].rename_axis("asked").reset_index()
+    labeled = asked[_NAMED].rename_axis("asked").reset_index()
     return labeled.merge(known, on=shared, suffixes=("_asked", ""))
 
 
 def _nearest(pairs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Return of each group the pair whose image sizes differ least."""
+    """Return the pair of each group whose image sizes differ least."""
     distance = np.abs(np.log(pairs["height"] / pairs["height_asked"]))
     order = pairs.assign(distance=distance).sort_values(["distance", "height"], kind="stable")
     return order.drop_duplicates(by).sort_index()
-
-
-def _median(pairs: pd.DataFrame) -> pd.Series:
-    """Return what the relatives of each asked row suggest."""
-    return pairs.groupby("asked")["log"].median()
-
-
-def _named(pairs: pd.DataFrame) -> pd.Series:
-    """Return the device, image size and speedup of the relatives of each asked row."""
-    named = pd.Series(pairs[["device", "input_size", "speedup"]].to_numpy().tolist(), pairs.index, dtype=object)
-    return named.groupby(pairs["asked"]).agg(list)
 
 
 # ── Their accuracy ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def left_out_errors(known: pd.DataFrame) -> Mapping[Way, pd.Series]:
-    """Return for each way the logarithm of estimated by measured speedup, of the rows that it can estimate."""
-    return {way: _median(_RELATIVES[way](known, known)).sub(known["log"]).dropna() for way in WAYS}
-
-
-def accuracy_of(errors: pd.Series) -> EstimateAccuracy:
-    """Return how far off a way is, from the logarithms of its errors."""
-    shares = np.expm1(errors).abs()
-    return EstimateAccuracy(
-        count=len(errors),
-        median_error=float(shares.median()),
-        p90_error=float(shares.quantile(0.9)),
-        reach_50=reach(errors, 0.5),
-        reach_90=reach(errors, 0.9),
-    )
+    """Return the errors of each way as log(estimated ÷ measured speedup), for the rows that it can estimate."""
+    estimated = {way: relatives(known, known).groupby("asked")["log"].median() for way, relatives in _RELATIVES.items()}
+    return {way: logs.sub(known["log"]).dropna() for way, logs in estimated.items()}
 
 
 def reach(errors: pd.Series, share: float) -> float:

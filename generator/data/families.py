@@ -12,7 +12,7 @@ from functools import cache
 _MAX_SLUG = 80
 
 _VARIANT = r"(?:tf|legacy|eca|ese|dm|gc|bat)_"
-"""Begins the names of variants of another family's models: where their weights come from, or what was added."""
+"""Begins the names of variants of another family's models: the origin of their weights, or an addition."""
 
 _FAMILY = re.compile(rf"(?:{_VARIANT})?([^\W\d_]+?(?:\d[^\W\d_]{{3,}})?)(?=v?\d|[\W_]|$)")
 

@@ -7,8 +7,8 @@ its own words (`generator.figures.findings`). Nothing is corrected or dropped. A
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any, Literal, get_args
@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
-from bench.statistics.verdicts import SAME, Verdict
-from generator.data.selection import by_value, grouped, is_comparison, numbered, version_order
+from bench.statistics.verdicts import SAME
+from generator.data.selection import by_value, is_comparison, numbered, version_order
 
 Kind = Literal[
     "repeated",
@@ -46,9 +46,6 @@ DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
 DISTURBING = frozenset({"load", "quota", "steal", "gpu-processes", "gpu-slowdown"})
 """Complaints of the doctor about what changes latencies; the others are about what may end a run."""
 
-DOUBTFUL: Verdict = "doubtful"
-"""The verdict of a row that the lint doubts."""
-
 MIN_COMMON_CELLS = 8
 """Cells that two devices must share before one of them counts as the faster one."""
 
@@ -63,8 +60,8 @@ VERSION_FACTOR = 2.0
 """From one torch version to another, eager latency on the same device seldom changes by more."""
 
 IMPLAUSIBLE_SPEEDUP = 5.0
-"""Without the time for which eager leaves the device idle, which CUDA graphs can remove: what is left of a speedup is
-fewer and better kernels. Five times faster than eager needs a second look."""
+"""Without the time for which eager leaves the device idle, which CUDA graphs can remove: the rest of a speedup comes
+from fewer and better kernels. Five times faster than eager needs a second look."""
 
 FASTEST, SLOWEST = 10.0, 1e-3
 """Arithmetic that a latency implies, as a share of the measured matmul peak. Above: no algorithm saves that much
@@ -79,15 +76,7 @@ GAP_SHARE = 0.75
 
 MIN_SIBLINGS = 3
 
-_RESTLESS = (Status.UNSTABLE, Status.THROTTLED)
 _VARIANTS = ("eager_ms", "compiled_ms")
-_READ = (
-    *("device", "model", "torch", "compile_mode", "batch_size", "workload", "run", "measured_at", "status", "reason"),
-    *("verdict", "change", "eager_ms", "compiled_ms", "speedup", "speedup_low", "speedup_high", "paired_speedup"),
-    *("flop", "matmul_flop_s", "eager_host_bound", "flags"),
-)
-"""Columns that the rules read, besides settings."""
-
 _SETTING = ["dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin"]
 
 
@@ -97,7 +86,7 @@ class Anomaly:
 
     kind: Kind
     rows: tuple[int, ...]
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[Any, Any] = field(default_factory=dict)
 
     @property
     def doubtful(self) -> tuple[int, ...]:
@@ -109,12 +98,9 @@ class Anomaly:
 
 def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     """Return everything that does not fit together in `cells`, by kind and then by row."""
-    cells = cells[[*_READ, *_SETTING]]  # a copy of some rows with all columns takes long
-    cells = cells.assign(alike=numbered(cells, ("model", "torch", "compile_mode", *_SETTING)))
-    found = [*_repeated(cells), *_version_jump(cells), *_flags(cells)]
-    for _, rows in grouped(cells, "origin"):  # the benchmarks of another origin may differ
-        for rule in (*_ALONE, _device_order, _batch_order, _without_reason, _gaps):
-            found += rule(rows)
+    found = [*_repeated(cells), *_version_jump(cells), *_flags(cells), *_within_rows(cells)]
+    for _, rows in cells.groupby("origin"):  # the benchmarks of another origin may differ
+        found += [*_inverted(rows), *_gaps(rows)]
     repeated = {row for anomaly in found if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
     kept = (each for each in found if each.kind == "repeated" or not repeated.intersection(each.doubtful))
@@ -122,24 +108,21 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
 
 
 def lint_alone(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Yield what does not fit together within a row, whatever other rows say."""
+    """Yield doubts about rows that depend on no other row."""
+    yield from _within_rows(cells)
     yield from (each for each in _flags(cells) if each.kind in _OF_ROWS.values())
-    for rule in _ALONE:
-        yield from rule(cells)
 
 
-def gathered(anomalies: Iterable[Anomaly], most: int) -> list[tuple[Anomaly, ...]]:
+def gathered(anomalies: Sequence[Anomaly], most: int) -> list[tuple[Anomaly, ...]]:
     """Return each anomaly by itself, and together those of a kind that has more than `most`: nobody reads a thousand
     sentences that say the same."""
-    by_kind: dict[Kind, list[Anomaly]] = {}
-    for each in anomalies:
-        by_kind.setdefault(each.kind, []).append(each)
-    groups = ([tuple(several)] if len(several) > most else [(one,) for one in several] for several in by_kind.values())
+    by_kind = by_value(anomalies, (each.kind for each in anomalies)).values()
+    groups = ([tuple(several)] if len(several) > most else [(one,) for one in several] for several in by_kind)
     return [group for several in groups for group in several]
 
 
 def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Anomaly]:
-    """Yield our own runs that are older than `STALE_DAYS`, or than the torch version `pinned`: what to measure again.
+    """Yield our own runs that are older than `STALE_DAYS`, or than the torch version `pinned`: measure them again.
 
     Not part of `lint`, because a page must not change with the day on which it is built. Figures: days, torch.
     """
@@ -148,7 +131,7 @@ def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Anomaly]:
         age = today - group["measured_at"].max().date()
         torch = max(group["torch"], key=version_order)
         if age > timedelta(days=STALE_DAYS) or _minor(torch) < _minor(pinned):
-            yield Anomaly("stale", tuple(group.index.tolist()), {"days": age.days, "torch": torch})
+            yield Anomaly("stale", tuple(group.index), {"days": age.days, "torch": torch})
 
 
 def _minor(version: str) -> tuple[int, ...]:
@@ -177,53 +160,50 @@ def _repeated(cells: pd.DataFrame) -> Iterator[Anomaly]:
     misfit = np.abs(np.log(repeated["eager_ms"] / repeated["expected_ms"]))
     by_misfit = repeated.assign(misfit=misfit).sort_values("misfit", ascending=False, kind="stable")  # unknown is last
     for _, group in by_misfit.groupby(["model", *_VARIANTS], sort=False):
-        first = group.iloc[0]
-        figures = {name: first[name] for name in (*_VARIANTS, "expected_ms")}
-        yield Anomaly("repeated", tuple(group.index.tolist()), figures)
+        yield Anomaly("repeated", tuple(group.index), group.iloc[0][[*_VARIANTS, "expected_ms"]].to_dict())
 
 
-def _device_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find cells in which the slower of two devices is clearly faster.
+def _inverted(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find cells in which the slower of two devices is clearly faster, and batches that take clearly less time than a
+    smaller batch of the same model.
 
-    Rows: that of the slower device, that of the faster. Figures: variant, ms and other_ms of the two rows, share and
-    count: in which share of how many common cells the other device is faster.
+    Rows: the slower device or larger batch, then the other. Figures: variant, ms and other_ms of the two rows; of
+    devices also share and count: in which share of how many common cells the other device is faster.
     """
-    for variant, rows in _latencies(cells, "batch_size"):
-        shared = rows.drop_duplicates(["key", "device"])
-        shared = shared[shared["key"].duplicated(keep=False)]
-        pairs = shared.merge(shared, on="key", suffixes=("_fast", "_slow"))
-        pairs = pairs[pairs["device_fast"] != pairs["device_slow"]]
-        by_devices = (pairs["ms_slow"] > pairs["ms_fast"]).groupby([pairs["device_fast"], pairs["device_slow"]])
-        pairs = pairs.assign(share=by_devices.transform("mean"), count=by_devices.transform("size"))
-        is_ordered = (pairs["count"] >= MIN_COMMON_CELLS) & (pairs["share"] >= FASTER_SHARE)
-        for pair in pairs[is_ordered & (pairs["ms_slow"] / pairs["ms_fast"] < INVERSION)].to_dict("records"):
-            figures = {"variant": variant, "ms": pair["ms_slow"], "other_ms": pair["ms_fast"]}
-            figures |= {name: pair[name] for name in ("share", "count")}
-            yield Anomaly("device_order", (pair["row_slow"], pair["row_fast"]), figures)
-
-
-def _batch_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find batches that take clearly less time than a smaller batch of the same model.
-
-    Rows: the larger batch, the smaller. Figures: variant, ms and other_ms of the two rows.
-    """
-    for variant, rows in _latencies(cells, "device"):
-        ordered = rows.sort_values(["key", "batch_size"], kind="stable")
-        smaller = ordered.shift()
-        is_inverted = (ordered["key"] == smaller["key"]) & (ordered["ms"] / smaller["ms"] < INVERSION)
-        pairs = zip(ordered[is_inverted].to_dict("records"), smaller[is_inverted].to_dict("records"), strict=True)
-        for larger, other in pairs:
-            figures = {"variant": variant, "ms": larger["ms"], "other_ms": other["ms"]}
-            yield Anomaly("batch_order", (larger["row"], int(other["row"])), figures)
-
-
-def _latencies(cells: pd.DataFrame, key: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows with a latency of each variant: a number for what agrees in `key`, in the model and its settings,
-    device, batch size, latency and label."""
-    rows = cells[["device", "batch_size", *_VARIANTS]].assign(row=cells.index, key=numbered(cells, ("alike", key)))
+    setting = ("model", "torch", "compile_mode", *_SETTING)
+    rows = cells[["device", "batch_size", *_VARIANTS]].assign(row=cells.index)
+    rows = rows.assign(
+        of_size=numbered(cells, (*setting, "batch_size")), of_device=numbered(cells, (*setting, "device"))
+    )
     for variant in _VARIANTS:
-        known = rows[rows[variant].notna()]
-        yield variant.removesuffix("_ms"), known.rename(columns={variant: "ms"})
+        known = rows.rename(columns={variant: "ms"}).dropna(subset="ms")
+        found: Mapping[Kind, pd.DataFrame] = {
+            "device_order": _slower_devices(known),
+            "batch_order": _larger_batches(known),
+        }
+        for kind, pairs in found.items():
+            shown = pairs.columns.intersection(["ms", "other_ms", "share", "count"])
+            for _, pair in pairs[pairs["ms"] / pairs["other_ms"] < INVERSION].iterrows():
+                figures = {"variant": variant.removesuffix("_ms"), **pair[shown]}
+                yield Anomaly(kind, (int(pair["row"]), int(pair["other_row"])), figures)
+
+
+def _slower_devices(known: pd.DataFrame) -> pd.DataFrame:
+    """Return each row beside the same cell on a device that is nearly always faster."""
+    shared = known.drop_duplicates(["of_size", "device"])
+    shared = shared[shared["of_size"].duplicated(keep=False)]
+    pairs = shared.merge(shared.add_prefix("other_"), left_on="of_size", right_on="other_of_size")
+    pairs = pairs[pairs["device"] != pairs["other_device"]]
+    by_devices = (pairs["ms"] > pairs["other_ms"]).groupby([pairs["other_device"], pairs["device"]])
+    pairs = pairs.assign(share=by_devices.transform("mean"), count=by_devices.transform("size"))
+    return pairs[(pairs["count"] >= MIN_COMMON_CELLS) & (pairs["share"] >= FASTER_SHARE)]
+
+
+def _larger_batches(known: pd.DataFrame) -> pd.DataFrame:
+    """Return each row beside the next smaller batch on its device."""
+    ordered = known.sort_values(["of_device", "batch_size"], kind="stable")
+    pairs = ordered.join(ordered.shift().add_prefix("other_"))
+    return pairs[pairs["of_device"] == pairs["other_of_device"]]
 
 
 def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
@@ -242,7 +222,7 @@ def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
             slower = (other for other, ms in medians.items() if ms / own_ms > VERSION_FACTOR)
             if other := next(slower, None):
                 figures = {"ms": own_ms, "other_ms": medians[other], "other_torch": other}
-                yield Anomaly("version_jump", tuple(rows.index[rows["torch"] == torch].tolist()), figures)
+                yield Anomaly("version_jump", tuple(rows.index[rows["torch"] == torch]), figures)
 
 
 def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
@@ -261,67 +241,39 @@ def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
         for model, known in own.items():
             if missing := usual - known:
                 figures = {"sizes": tuple(sorted(missing)), "count": sum(missing <= each for each in own.values())}
-                yield Anomaly("gap", tuple(rows.index[rows["model"] == model].tolist()), figures)
+                yield Anomaly("gap", tuple(rows.index[rows["model"] == model]), figures)
 
 
-# ── Rows that are doubtful alone ────────────────────────────────────────────────────────────────────────────────────
+# ── Rows that are doubtful by themselves ────────────────────────────────────────────────────────────────────────────
 
 
-def _implausible(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find speedups that are too good. Figures: speedup."""
+def _within_rows(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find faults within a row, whatever other rows say. Figures: the columns beside each rule."""
+    cells = cells.rename(columns={"paired_speedup": "paired"})
+    is_restless = cells["status"].isin((Status.UNSTABLE, Status.THROTTLED))
     busy = cells["speedup"] * (1 - cells["eager_host_bound"].fillna(0.0))
-    for label, speedup in _labelled(cells.loc[busy > IMPLAUSIBLE_SPEEDUP, "speedup"]):
-        yield Anomaly("implausible", (label,), {"speedup": speedup})
-
-
-def _impossible(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find latencies that mean far more arithmetic than the device can do, or next to none.
-
-    Figures: variant, ms, share.
-    """
+    paired = np.abs(np.log(cells["paired"] / cells["speedup"]))
+    reach = np.log(cells["speedup_high"] / cells["speedup_low"]) / 2
+    is_short = is_comparison(cells) & (cells["origin"] == "measured") & cells["speedup_low"].isna()
+    has_no_reason = (cells["status"] != "pass") & (cells["reason"].str.strip() == "")
+    rules: Mapping[Kind, tuple[pd.Series, Sequence[str]]] = {
+        "implausible": (busy > IMPLAUSIBLE_SPEEDUP, ["speedup"]),
+        # The latency never settled, or the device lowered its clock.
+        "unstable": (is_restless & cells["change"].notna(), ["status"]),
+        # The rounds contradict the speedup by more than anyone cares about: something slowed down one variant.
+        "disturbed": (~is_restless & (paired > np.maximum(reach, math.log(1 + SAME))), ["speedup", "paired"]),
+        "no_interval": (is_short & ~is_restless, []),
+        "no_reason": (has_no_reason, ["status"]),
+    }
+    for kind, (is_found, columns) in rules.items():
+        for label in cells.index[is_found].tolist():
+            yield Anomaly(kind, (label,), cells.loc[label, columns].to_dict())
     for variant in _VARIANTS:
         share = (cells["flop"] / cells[variant] * 1e3 / cells["matmul_flop_s"]).dropna()
-        for label, outside in _labelled(share[~share.between(SLOWEST, FASTEST)]):
-            figures = {"variant": variant.removesuffix("_ms"), "ms": cells.loc[label, variant], "share": outside}
+        for label in share.index[~share.between(SLOWEST, FASTEST)].tolist():
+            figures = {"variant": variant.removesuffix("_ms"), "ms": cells.loc[label, variant], "share": share[label]}
             yield Anomaly("impossible", (label,), figures)
 
-
-def _unstable(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find comparisons whose latency never settled, or whose device lowered its clock. Figures: status."""
-    is_compared = cells["status"].isin(_RESTLESS) & cells["change"].notna()
-    for label, status in _labelled(cells.loc[is_compared, "status"]):
-        yield Anomaly("unstable", (label,), {"status": status})
-
-
-def _disturbed(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find speedups that pairs of rounds contradict, by more than anyone cares about: something slowed down one variant
-    more than the other.
-
-    Figures: speedup, and paired, which is further from it than its interval reaches.
-    """
-    known = cells[~cells["status"].isin(_RESTLESS)]
-    apart = np.abs(np.log(known["paired_speedup"] / known["speedup"]))
-    reach = np.log(known["speedup_high"] / known["speedup_low"]) / 2
-    for label in known.index[(apart > reach) & (apart > math.log(1 + SAME))].tolist():
-        speedup, paired = known.loc[label, ["speedup", "paired_speedup"]]
-        yield Anomaly("disturbed", (label,), {"speedup": speedup, "paired": paired})
-
-
-def _without_interval(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find measured comparisons that are too short for an interval."""
-    is_short = is_comparison(cells) & (cells["origin"] == "measured") & cells["speedup_low"].isna()
-    for label in cells.index[is_short & ~cells["status"].isin(_RESTLESS)].tolist():
-        yield Anomaly("no_interval", (label,))
-
-
-def _without_reason(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find failures that do not say why. Figures: status."""
-    has_no_reason = (cells["status"] != "pass") & (cells["reason"].str.strip() == "")
-    for label, status in _labelled(cells.loc[has_no_reason, "status"]):
-        yield Anomaly("no_reason", (label,), {"status": status})
-
-
-_ALONE = (_implausible, _impossible, _unstable, _disturbed, _without_interval)
 
 # ── Flags ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -332,24 +284,12 @@ _OF_ROWS: Mapping[str, Kind] = {UNEQUAL_BATCHES: "unequal_batches", TOY: "toy"}
 def _flags(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Report what an importer could not know or found wrong, and what the doctor found on the machine during the
     measurement. Figures: flag, its identifier; or check, the name of the doctor's."""
-    for flag, labels in _by_flag(cells).items():
+    flags = cells["flags"].str.split().explode().dropna()
+    for flag, rows in flags.groupby(flags):
+        labels = tuple(rows.index)
         if flag in _OF_ROWS:
             yield from (Anomaly(_OF_ROWS[flag], (label,)) for label in labels)
         elif flag.startswith(DOCTOR):
-            yield Anomaly("complaint", tuple(labels), {"check": flag.removeprefix(DOCTOR)})
+            yield Anomaly("complaint", labels, {"check": flag.removeprefix(DOCTOR)})
         else:
-            yield Anomaly("flag", tuple(labels), {"flag": flag})
-
-
-def _by_flag(cells: pd.DataFrame) -> Mapping[str, list[int]]:
-    """Return the labels of the rows by flag, sorted by flag."""
-    labels: defaultdict[str, list[int]] = defaultdict(list)
-    for flags, several in by_value(cells.index.tolist(), cells["flags"].tolist()).items():
-        for flag in dict.fromkeys(flags.split()):
-            labels[flag] += several
-    return {flag: sorted(labels[flag]) for flag in sorted(labels)}
-
-
-def _labelled(values: pd.Series) -> Iterator[tuple[int, Any]]:
-    """Yield the label of each row and its value."""
-    yield from zip(values.index.tolist(), values.tolist(), strict=True)
+            yield Anomaly("flag", labels, {"flag": flag})

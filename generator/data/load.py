@@ -8,7 +8,7 @@ any other: it has a status and a reason, and no figures.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +23,11 @@ from bench.records.record import RESULTS, TOY
 from bench.records.run_file import run_files
 from generator.data.estimates import Estimates, estimate
 from generator.data.families import family_slug
-from generator.data.lint import DOUBTFUL, Anomaly, gathered, lint, lint_alone
+from generator.data.lint import Anomaly, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
-from generator.data.rows import FileRows, Key, frame, rows_of
-from generator.data.selection import ORDERS, Records, Row, is_trusted
+from generator.data.rows import Rounds, frame, rows_of
+from generator.data.selection import ORDERS, Records, Row, is_trusted, plain
 
 MOST_LISTED = 20
 """Problems of a kind that are listed one by one."""
@@ -40,8 +40,7 @@ class Results:
     rows: pd.DataFrame
     """The rows as they were measured, by `registry.COLUMNS`; unknown text is empty, anything else missing. The label of
     a row is its position."""
-    rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # the medians of each variant, in the order of time, by label
-    records: int  # that were read
+    rounds_ms: Rounds  # by label
     examples: Capture | None = None  # the newest
     selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
@@ -51,11 +50,11 @@ class Results:
         """The rows. Those that the data lint doubts have the verdict doubtful, and no break-even point."""
         rows, is_doubted = self.rows, self.rows.index.isin([*self.doubts])
         unknown = {name: rows[name].mask(is_doubted) for name in COLUMNS if name.startswith("break_even")}
-        return rows.assign(verdict=rows["verdict"].mask(is_doubted, DOUBTFUL), **unknown)
+        return rows.assign(verdict=rows["verdict"].mask(is_doubted, "doubtful"), **unknown)
 
     @cached_property
     def newest(self) -> pd.DataFrame:
-        """The rows that pages show: the newest run of each cell, those of the reader's own machine first."""
+        """The rows that pages show: the newest run of each cell, the reader's own machine first."""
         newest = self.table[self.table["newest"]]
         is_own = newest["device"].isin(self.own_devices)
         return newest.loc[is_own.sort_values(ascending=False, kind="stable").index] if is_own.any() else newest
@@ -69,11 +68,6 @@ class Results:
     def own_devices(self) -> frozenset[str]:
         """Slugs of the devices on which the reader has measured."""
         return frozenset(self.rows.loc[self.rows["run"].isin(self.own_runs), "device"])
-
-    @cached_property
-    def runs(self) -> tuple[str, ...]:
-        """The names of all runs."""
-        return tuple(sorted(self.rows["run"].unique()))
 
     @cached_property
     def estimates(self) -> Estimates:
@@ -94,7 +88,7 @@ class Results:
 
     @cached_property
     def problems(self) -> tuple[Anomaly, ...]:
-        """What the data lint finds in the newest rows."""
+        """The findings of the data lint in the newest rows."""
         return lint(self.rows[self.rows["newest"]])
 
     @cached_property
@@ -118,35 +112,27 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
     The devices of `own_runs` come first. Raises `AtlasError` for the first line that is broken, of an unknown schema,
     without positive latencies, or a duplicate of another line of its run, and for a run in two files.
     """
-    files = {path: rows_of(path) for path in run_files(results)}
-    _refuse_shared_runs(files)
-    keys = [key for file in files.values() for key in file.keys]
-    rounds_ms = [each for file in files.values() for each in file.rounds_ms]
-    tables = [file.table for file in files.values()]
-    shared = {name: pd.Series(values, dtype=COLUMNS[name].dtype) for name, values in _shared(keys).items()}
-    table = (pd.concat(tables, ignore_index=True) if tables else frame({})).assign(**shared)
-    order = _order(table)
-    return Results(
-        table.take(order).reset_index(drop=True),
-        [rounds_ms[at] for at in order],
-        records=sum(file.records for file in files.values()),
-        examples=newest_capture(results),
-        selfchecks=newest_of_each_device(results),
-        own_runs=own_runs,
-    )
-
-
-def _refuse_shared_runs(files: Mapping[Path, FileRows]) -> None:
-    """A run belongs to one file: else nobody could tell which of two lines of a process is the newer one."""
-    owners: dict[str, Path] = {}
-    for path, file in files.items():
-        for run in file.table["run"].unique():
+    tables, rounds_ms, owners = list[pd.DataFrame](), list[Any](), dict[str, Path]()
+    for path in run_files(results):
+        rows, rounds = rows_of(path)
+        tables.append(rows)
+        rounds_ms += rounds
+        for run in rows["run"].unique():
             if (owner := owners.setdefault(run, path)) != path:
                 raise AtlasError(
                     f"the run {run!r} is already in {owner}",
                     where=f"{path}: $.run",
                     remedy="remove one of the two files, or give its records a different run name",
                 )
+    table = _named(pd.concat(tables or [frame({})], ignore_index=True))
+    order = _order(table)
+    return Results(
+        table.take(order).reset_index(drop=True),
+        [rounds_ms[at] for at in order],
+        examples=newest_capture(results),
+        selfchecks=newest_of_each_device(results),
+        own_runs=own_runs,
+    )
 
 
 # ── Columns that depend on other files ────────────────────────────────────────────────────────────────────────────────
@@ -154,37 +140,46 @@ def _refuse_shared_runs(files: Mapping[Path, FileRows]) -> None:
 _IN_TABLE = {(spec.label, spec.checkpoint) for spec in MODELS}
 """The labels and checkpoints of the model table."""
 
+_DEVICE = ["device_type", "device_name", "own_cores"]
+_CASE = [
+    *("own_model", "task", "dtype", "batch_size", "compile_mode", "dynamic", "weights", "input_size", "layout"),
+    *(*_DEVICE, "torch", "threads", "origin"),
+]
+"""Columns in which rows agree of which the newest replaces the others."""
 
-def _shared(keys: Sequence[Key]) -> dict[str, list[Any]]:
-    """Return the columns that depend on rows of other files.
 
-    The models of the table have their addresses, whatever dates others claim; of others, who came first decides. A
-    local checkpoint goes by its newest name.
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with the columns that depend on rows of other files.
+
+    The oldest model or device keeps an address that several claim, but models of the table come first. A local
+    checkpoint goes by its newest name.
     """
-    by_age = sorted(range(len(keys)), key=lambda at: keys[at].age)
-    newest = {(key.case, key.host, key.origin): at for at in by_age for key in [keys[at]]}
-    named = {keys[at].model: keys[at].named for at in by_age}
-    models = {model: (*name, *model) if len(model) == 1 else name for model, name in named.items()}
-    models = dict(sorted(models.items(), key=lambda item: item[1][:2] not in _IN_TABLE))
-    devices = list(dict.fromkeys(keys[at].device for at in by_age))
-    model_slugs = dict(zip(models, slugs(models.values(), model_slug), strict=True))
+    names = table["model"] + "\n" + table["checkpoint"]
+    own_model = table["digest"].where(table["digest"] != "", names)
+    known = table.assign(own_model=own_model, own_cores=table["cores"].where(table["device_type"] == "cpu"))
+    by_age = known.sort_values(["measured_at", "source_date", "run"], na_position="first", kind="stable")
+    named = by_age.groupby("own_model", sort=False)[["model", "checkpoint", "digest"]].last()
+    found = ((own, tuple(filter(None, name))) for own, *name in named.itertuples())
+    models = dict(sorted(found, key=lambda item: item[1][:2] not in _IN_TABLE))
     labels = dict(zip(models, distinct_labels(list(models.values())), strict=True))
-    device_slugs = dict(zip(devices, slugs(devices, device_slug), strict=True))
-    is_newest = {*newest.values()}
-    return {
-        "family": [family_slug(labels[key.model]) for key in keys],
-        "model": [model_slugs[key.model] for key in keys],
-        "model_label": [labels[key.model] for key in keys],
-        "checkpoint": [models[key.model][1] for key in keys],
-        "device": [device_slugs[key.device] for key in keys],
-        "newest": [at in is_newest for at in range(len(keys))],
+    model_slugs = dict(zip(models, slugs(models.values(), model_slug), strict=True))
+    devices = list(zip(*(plain(known[name]) for name in _DEVICE), strict=True))
+    oldest_first = list(dict.fromkeys(devices[at] for at in by_age.index))
+    device_slugs = dict(zip(oldest_first, slugs(oldest_first, device_slug), strict=True))
+    columns = {
+        "family": [family_slug(labels[each]) for each in own_model],
+        "model": [model_slugs[each] for each in own_model],
+        "model_label": [labels[each] for each in own_model],
+        "checkpoint": [models[each][1] for each in own_model],
+        "device": [device_slugs[each] for each in devices],
+        "newest": ~by_age.duplicated(_CASE, keep="last"),
     }
+    return table.assign(**{name: pd.Series(each, dtype=COLUMNS[name].dtype) for name, each in columns.items()})
 
 
 def _order(table: pd.DataFrame) -> list[int]:
     """Return the positions of the rows in order: accelerators before CPUs, old versions before new, models by name."""
-    keys: list[Iterable[Any]] = [table["device_type"] == "cpu"]
-    names = ("device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run")
-    keys += [map(order, table[name]) if (order := ORDERS.get(name)) else table[name] for name in names]
-    by_position = list(zip(*keys, strict=True))
+    names = ["device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run"]
+    keys = [table[name].map(ORDERS[name]) if name in ORDERS else table[name] for name in names]
+    by_position = list(zip(table["device_type"] == "cpu", *keys, strict=True))
     return sorted(range(len(table)), key=by_position.__getitem__)

@@ -22,7 +22,7 @@ _RESERVED = {"index", "each", "con", "prn", "aux", "nul", *(f"{port}{n}" for por
 
 @cache
 def short_name(device_name: str) -> str:
-    """Return what people call a device: ``A100`` for "NVIDIA A100", ``T4`` for "Tesla T4", ``Intel Xeon 2.50 GHz`` for
+    """Return the usual name of a device: ``A100`` for "NVIDIA A100", ``T4`` for "Tesla T4", ``Intel Xeon 2.50 GHz`` for
     "Intel(R) Xeon(R) Processor @ 2.50GHz". Only brands and filler go, so different products stay different."""
     name = re.sub(r"(?<=\d)GHz", " GHz", _NOISE.sub(" ", device_name))
     return " ".join(name.split()) or device_name.strip() or "?"
@@ -30,15 +30,15 @@ def short_name(device_name: str) -> str:
 
 _MODEL_NUMBER = re.compile(
     r"\b\d+(?:\.\d+)? ?[GM]Hz\b"  # its clock: 2.50 GHz
-    r"|(?:(?<=\s)|-)(?!\d+(?:st|nd|rd|th)\b)\d[0-9A-Z]{2,}\b"  # 7763, 8259CL; that of "i7-8650U", but no "12th"
-    r"|(?<=\s)(?:v\d|0)\b",  # that of "E5-2670 v3" and "E5-2670 0"
+    r"|(?:(?<=\s)|-)(?!\d+(?:st|nd|rd|th)\b)\d[0-9A-Z]{2,}\b"  # 7763, 8259CL, the end of "i7-8650U", but no "12th"
+    r"|(?<=\s)(?:v\d|0)\b",  # the end of "E5-2670 v3" and "E5-2670 0"
     re.IGNORECASE,
 )
 
 
 @cache
 def device_label(device_type: str, device_name: str) -> str:
-    """Return the short name of a device; of a CPU, that of its product line: ``Intel Xeon`` for "Intel Xeon 2.50 GHz".
+    """Return the short name of a device; of a CPU, its product line: ``Intel Xeon`` for "Intel Xeon 2.50 GHz".
 
     Clouds give their CPUs names that differ in a number, and readers choose among GPUs: so one entry stands for all
     CPUs of a product line with the same number of cores. Each record keeps the name of its processor. What tells
@@ -58,7 +58,7 @@ def device_slug(device_type: str, device_name: str, cores: float | None) -> str:
 
 
 def location(checkpoint: str, digest: str | None) -> str:
-    """Return what code loads a checkpoint from: its hub id, or a placeholder for the folder of a local one."""
+    """Return the address from which code loads a checkpoint: its hub id, or a placeholder for a local folder."""
     return f"{PLACEHOLDER}{checkpoint}" if digest else checkpoint
 
 

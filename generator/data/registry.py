@@ -7,14 +7,13 @@ here, its computation, and the translations of its heading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, get_args
 
-from bench.records.record import SHAPES, Origin, Status, Task, Workload
-from bench.statistics.verdicts import Verdict
+from generator.data.digits import with_interval
 
 FigureFormat = Literal["number", "figure", "ratio", "change", "rate_change", "share", "rate"]
 Format = Literal["name", "code", "prose"] | FigureFormat
@@ -57,7 +56,6 @@ class Column:
     explorer: str | bool = False  # its heading in the table of the explorer; True for the heading above
     detail: str | bool = False  # its name in an opened row of the explorer, likewise
     decisive: bool = False  # holds the conclusion of a table: it follows the name of a row, without scrolling
-    values: Sequence[str] = ()  # all that a text may be, besides empty; () where anything may come
 
     @property
     def dtype(self) -> str:
@@ -75,15 +73,17 @@ class Column:
 
 
 _text, _whole, _real = (partial(Column, kind) for kind in (str, int, float))
+_seconds, _gigabytes = (partial(_real, format="figure", unit=unit) for unit in ("s", "GB"))
+_rate = partial(_real, format="rate", unit="images/s", explorer=True)
 
 
 def _with_interval(*figure: Any, **rest: Any) -> Iterable[Column]:
     """Return the columns of a figure, and of the ends of its 95% interval over processes."""
     column = _real(*figure, **rest)
-    stem, suffix = (column.name.removesuffix("_ms"), "_ms") if column.name.endswith("_ms") else (column.name, "")
-    ends = {"low": "lower", "high": "upper"}
-    described = {end: f"{word} end of the 95% interval of {column.name}" for end, word in ends.items()}
-    return column, *(_real(f"{stem}_{end}{suffix}", text, unit=column.unit) for end, text in described.items())
+    _, low, high = with_interval(column.name)
+    ends = {low: "lower", high: "upper"}
+    described = {name: f"{end} end of the 95% interval of {column.name}" for name, end in ends.items()}
+    return column, *(_real(name, text, unit=column.unit) for name, text in described.items())
 
 
 def _registry(*columns: Column) -> Mapping[str, Column]:
@@ -101,42 +101,22 @@ COORDINATES = _registry(
         "dtype", "data type; autocast: weights stay in float32; TF32: products in TF32", N_("Data type"), explorer=True
     ),
     _whole("batch_size", "images in one call", N_("Batch size"), "number", "images", explorer=True),
-    _text(
-        "dynamic",
-        "auto, true or false; marked: the batch size alone varies",
-        N_("Dynamic shapes"),
-        detail=True,
-        values=[*SHAPES],
-    ),
-    _text("weights", "random or pretrained", N_("Weights"), detail=True, values=("random", "pretrained")),
+    _text("dynamic", "auto, true or false; marked: the batch size alone varies", N_("Dynamic shapes"), detail=True),
+    _text("weights", "random or pretrained", N_("Weights"), detail=True),
     _text("input_size", "height×width, empty where not recorded", N_("Input (pixels)"), unit="pixels", detail=True),
     _text("layout", "channels_last; empty for torch's own", N_("Memory layout"), detail=True),
     _whole("threads", "threads of torch, on a CPU only", N_("Threads"), "number", detail=True),
-    _text("origin", "measured or published", N_("Source"), explorer=True, values=get_args(Origin)),
+    _text("origin", "measured or published", N_("Source"), explorer=True),
 )
-"""What tells one cell from another, whatever its run."""
+"""The columns that identify a cell, whatever its run."""
 
 _TEXTS = (
     _text("run", "name of the run", N_("Run"), "code", detail=True),
     _text("profile", "profile of the run"),
-    _text(
-        "workload",
-        "latency, or throughput: as many images as possible",
-        N_("Question"),
-        explorer=True,
-        values=get_args(Workload),
-    ),
-    _text("status", "outcome of the cell", N_("Status"), explorer=True, detail=True, values=[*Status]),
+    _text("workload", "latency, or throughput: as many images as possible", N_("Question"), explorer=True),
+    _text("status", "outcome of the cell", N_("Status"), explorer=True, detail=True),
     _text("reason", "why the cell has that status", N_("Reason"), "prose", detail=True),
-    _text(
-        "verdict",
-        "whether compiling is faster",
-        N_("Verdict"),
-        explorer=True,
-        detail=True,
-        decisive=True,
-        values=get_args(Verdict),
-    ),
+    _text("verdict", "whether compiling is faster", N_("Verdict"), explorer=True, detail=True, decisive=True),
     _text("causes", "causes of the verdict, the best first: JSON lists of cause, figure, share of the saving"),
     _text("flags", "what an importer or the doctor marked, separated by spaces"),
     _text("command", "the command that reproduces the cell"),
@@ -148,7 +128,7 @@ _TEXTS = (
     _text("checkpoint", "name of the weights", N_("Checkpoint"), "code", detail=True),
     _text("digest", "SHA-256 of the files of a local checkpoint", N_("SHA-256"), "code", detail=True),
     _text("model_type", "architecture of a local checkpoint, from its configuration"),
-    _text("task", "what the model does", N_("Task"), explorer=True, values=get_args(Task)),
+    _text("task", "what the model does", N_("Task"), explorer=True),
     _text("transformers", "version of Transformers", "Transformers", detail=True),
     _text("python", "version of Python", "Python", detail=True),
     _text("platform", "operating system", N_("Platform"), detail=True),
@@ -177,26 +157,21 @@ _LATENCIES = (
 
 _COLD, _WARM = N_("Time to ready, cold cache (s)"), N_("Time to ready, warm cache (s)")
 _CALLS, _CALLS_WARM = N_("Break-even point (calls)"), N_("Break-even point, warm cache (calls)")
-_REPAID = "calls that repay that time, inf for never"
+_REPAID, _PHASE = "calls that repay that time, inf for never", "phase of a cold compilation"
 
 _COMPILING = (
-    _real("compile_cold_s", "time to ready with an empty compile cache", _COLD, "figure", "s", explorer=True),
+    _seconds("compile_cold_s", "time to ready with an empty compile cache", _COLD, explorer=True),
     *_with_interval("break_even_calls", _REPAID, _CALLS, "figure", explorer=True, decisive=True),
-    _real("compile_warm_s", "time to ready with a filled compile cache", _WARM, "figure", "s", detail=True),
+    _seconds("compile_warm_s", "time to ready with a filled compile cache", _WARM, detail=True),
     *_with_interval("break_even_warm_calls", _REPAID, _CALLS_WARM, "figure", detail=True, decisive=True),
-    *(
-        _real(name, "phase of a cold compilation", heading, "figure", "s", detail=detail)
-        for name, heading, detail in (
-            ("dynamo_s", N_("TorchDynamo (s)"), N_("Compile time in TorchDynamo (s)")),
-            ("aot_autograd_s", N_("AOTAutograd (s)"), N_("Compile time in AOTAutograd (s)")),
-            ("inductor_s", N_("Inductor (s)"), N_("Compile time in Inductor (s)")),
-        )
-    ),
+    _seconds("dynamo_s", _PHASE, N_("TorchDynamo (s)"), detail=N_("Compile time in TorchDynamo (s)")),
+    _seconds("aot_autograd_s", _PHASE, N_("AOTAutograd (s)"), detail=N_("Compile time in AOTAutograd (s)")),
+    _seconds("inductor_s", _PHASE, N_("Inductor (s)"), detail=N_("Compile time in Inductor (s)")),
 )
 
 _WAITING = "share of the latency in which the device waits for the host"
-_EAGER_RATE, _COMPILED_RATE = N_("Throughput, eager (images/s)"), N_("Throughput, compiled (images/s)")
-_EAGER_PEAK, _COMPILED_PEAK = N_("Peak memory, eager (GB)"), N_("Peak memory, compiled (GB)")
+_PEAK = "peak of allocated memory"
+_MEMORY_CHANGE = "compiled ÷ eager peak − 1, with CUDA graphs of reserved memory"
 
 _WORK = (
     _real("eager_device_ms", "time of the device alone", unit="ms"),
@@ -213,35 +188,17 @@ _WORK = (
     _real("compiled_flop_s", "operations per second", N_("Compiled (TFLOP/s)"), "figure", "FLOP/s", decisive=True),
     _real("compiled_matmul_share", "share of the matrix multiplication peak", explorer=N_("Share of the peak")),
     _real("compiled_copy_share", "share of the copy bandwidth", N_("Compiled, share of the copy bandwidth"), "share"),
-    _real(
-        "eager_images_s", "throughput", N_("Eager (images/s)"), "rate", "images/s", explorer=True, detail=_EAGER_RATE
-    ),
-    _real(
-        "compiled_images_s",
-        "throughput",
-        N_("Compiled (images/s)"),
-        "rate",
-        "images/s",
-        explorer=True,
-        detail=_COMPILED_RATE,
-    ),
-    _real("eager_peak_memory_gb", "peak of allocated memory", N_("Eager (GB)"), "figure", "GB", detail=_EAGER_PEAK),
-    _real(
+    _rate("eager_images_s", "throughput", N_("Eager (images/s)"), detail=N_("Throughput, eager (images/s)")),
+    _rate("compiled_images_s", "throughput", N_("Compiled (images/s)"), detail=N_("Throughput, compiled (images/s)")),
+    _gigabytes("eager_peak_memory_gb", _PEAK, N_("Eager (GB)"), detail=N_("Peak memory, eager (GB)")),
+    _gigabytes(
         "compiled_peak_memory_gb",
-        "peak of allocated memory",
+        _PEAK,
         N_("Compiled (GB)"),
-        "figure",
-        "GB",
         explorer=N_("Peak memory (GB)"),
-        detail=_COMPILED_PEAK,
+        detail=N_("Peak memory, compiled (GB)"),
     ),
-    _real(
-        "memory_change",
-        "compiled ÷ eager peak − 1, with CUDA graphs of reserved memory",
-        N_("Change in peak memory"),
-        "change",
-        decisive=True,
-    ),
+    _real("memory_change", _MEMORY_CHANGE, N_("Change in peak memory"), "change", decisive=True),
     _real("max_relative_error", "largest difference of the outputs from eager's"),
 )
 
@@ -265,7 +222,7 @@ COLUMNS = {
     **COORDINATES,
     **_registry(*_TEXTS, *_LATENCIES, *_COMPILING, *_WORK, *_COUNTS),
     **_registry(
-        _real("memory_gb", "memory of the machine", N_("Memory (GB)"), "figure", "GB", detail=True),
+        _gigabytes("memory_gb", "memory of the machine", N_("Memory (GB)"), detail=True),
         Column(datetime, "measured_at", "end of the run, unknown for published rows: they have source_date"),
         Column(bool, "newest", "whether no later run has the cell: the rows that pages show"),
     ),
@@ -274,20 +231,8 @@ COLUMNS = {
 
 # ── Tables of pages ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-VERSION, SIZE, CHANGE, RATE, IMAGES, ON = "torch", "at size", "change on", "rate of", "images/s with", "on"
-"""Begin the names of columns of which there is one for each version, device or data type, which follows a space: the
-latencies with a version of PyTorch; the speedups at a batch size; the median change on a GPU; the median change in
-images per second of a variant or in a data type; images per second with a version; the throughput on a device, whose
-name and other facts follow, a line each. Those of VERSION, SIZE and ON hold labels of rows."""
-
-_SERIES: Mapping[str, Format] = {
-    VERSION: "figure",
-    SIZE: "ratio",
-    CHANGE: "change",
-    RATE: "rate_change",
-    IMAGES: "rate",
-    ON: "figure",
-}
+VERSION, SIZE, CHANGE, RATE, IMAGES, ON = "version", "size", "change on", "rate of", "images/s with", "throughput"
+"""Begin the names of columns of a series: the version, size, device, variant or data type of each follows a space."""
 
 LINES = _registry(
     _real("interval", "lower end of the interval of the speedup", N_("Interval (95%)"), "figure"),
@@ -313,14 +258,7 @@ LINES = _registry(
     Column(tuple, "batch_sizes", "batch sizes", N_("Batch sizes"), "figure"),
     _text("why", "causes as sentences", N_("Why"), "prose", detail=True),
     _text("location", "where in the code a graph ended", N_("Code location"), "prose"),
-    Column(
-        dict,
-        "version_change",
-        "change of each variant",
-        N_("Change from oldest to newest"),
-        "rate_change",
-        decisive=True,
-    ),
+    Column(dict, "version_change", "by variant", N_("Change from oldest to newest"), "rate_change", decisive=True),
     _whole("date", "label of a row with the date", N_("Date"), detail=True),
     _whole("source", "label of a row of the source", N_("Source")),
     _whole("records", "number of records", N_("Records"), "number"),
@@ -328,22 +266,26 @@ LINES = _registry(
     _whole("fault", "position of a finding", N_("Fault")),
     _whole("finding", "position of a finding", N_("What was found"), "prose"),
     _text("property", "property of an environment", N_("Property")),
+    _whole(VERSION, "label of a row: the latencies with a version of PyTorch", format="figure"),
+    _whole(SIZE, "label of a row: the speedup at a batch size", format="ratio"),
+    _real(CHANGE, "median change on a device", format="change"),
+    _real(RATE, "median change in images per second of a variant or data type", format="rate_change"),
+    _real(IMAGES, "images per second with a version of PyTorch", format="rate"),
+    _whole(ON, "label of a row: the throughput on a device, whose facts are lines of the name", format="figure"),
 )
 """The columns that only tables of pages have (`generator.figures.tables`)."""
 
+_KNOWN = {**COLUMNS, **LINES}
+
 
 def column(name: str) -> Column:
-    """Return a column of the table of results or of the tables of pages."""
-    if found := COLUMNS.get(name) or LINES.get(name):
-        return found
-    kind, _ = series(name)
-    return Column(float, name, kind, format=_SERIES[kind])
+    """Return a column of the table of results or of the tables of pages; for one of a series, the column declared for
+    all of them."""
+    return _KNOWN[series(name)[0]]
 
 
 def series(name: str) -> tuple[str, str]:
-    """Return the beginning of the name of a column of a series, and the version, device or data type that it is for.
-
-    Both are "" for any other column.
-    """
-    kind = next((each for each in _SERIES if name.startswith(f"{each} ")), "")
-    return kind, name.removeprefix(kind).strip() if kind else ""
+    """Return the declared name of a column, and what it is about in its series: ("version", "2.13.0"), else ""."""
+    beginnings = (each for each in (VERSION, SIZE, CHANGE, RATE, IMAGES, ON) if name.startswith(f"{each} "))
+    declared = next(beginnings, name)
+    return declared, name.removeprefix(declared).lstrip()

@@ -1,7 +1,7 @@
 """The rows of one run file: one per cell, with the figures that its processes give together.
 
-`rows_of` takes the path of a run file and returns `FileRows`. A row follows from its file alone, apart from what it
-shares with rows of other files, such as the slug of its device: `generator.data.load` adds that.
+`rows_of` takes the path of a run file and returns its rows with their rounds. `generator.data.load` adds the columns
+that depend on rows of other files, such as the slug of a device.
 """
 
 from __future__ import annotations
@@ -11,112 +11,88 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pandas as pd
 
 from bench.plans.profiles import KEEP_MEMORY
-from bench.records.record import DOCTOR, THROUGHPUT_PROFILES, Cell, Environment, Measurement, Record, Source, worst
+from bench.records.record import DOCTOR, THROUGHPUT_PROFILES, Cell, Environment, Record, Source, worst
 from bench.records.run_file import read
 from bench.statistics.causes import explain
 from bench.statistics.cells import Cells
 from generator.data.names import device_label, short_name
 from generator.data.registry import COLUMNS
 
-
-class Key(NamedTuple):
-    """The place of a row among the rows of other files."""
-
-    case: Cell  # the same in all runs that measured it
-    host: tuple[Any, ...]  # device, PyTorch and, of a CPU, threads: rows of one case and host replace another
-    origin: str
-    model: tuple[str, ...]  # the digest of a local checkpoint, else label and checkpoint
-    named: tuple[str, str]  # label and checkpoint
-    device: tuple[Any, ...]  # type, name and, of a CPU, cores
-    age: tuple[Any, ...]  # sorts rows, the oldest first
+Rounds = Sequence[Mapping[str, Sequence[float]]]
+"""The medians of the rounds of each row in the order of time, by variant."""
 
 
-class FileRows(NamedTuple):
-    """The rows of a run file. Nobody changes them."""
+def rows_of(path: Path) -> tuple[pd.DataFrame, Rounds]:
+    """Return the rows of a file by `COLUMNS`, with model and checkpoint as recorded. Nobody changes them.
 
-    records: int  # how many there are in the file
-    keys: Sequence[Key]
-    table: pd.DataFrame  # `COLUMNS`; `load` fills in the slugs, labels and ages, which depend on other files
-    rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # medians in the order of time, by variant
-
-
-def rows_of(path: Path) -> FileRows:
-    """Return the rows of a file, read again only after a change. Raises `AtlasError` for a line that is no record."""
+    A file is read again only after a change. Raises `AtlasError` for a line that is no record.
+    """
     status = path.stat()
-    stamp = status.st_mtime_ns, status.st_size
-    if path not in _READ or _READ[path][0] != stamp:
-        _READ[path] = stamp, _read(path)
+    changed = status.st_mtime_ns, status.st_size
+    if path not in _READ or _READ[path][0] != changed:
+        _READ[path] = changed, _read(path)
     return _READ[path][1]
 
 
-_READ: dict[Path, tuple[tuple[int, int], FileRows]] = {}
+_READ: dict[Path, tuple[tuple[int, int], tuple[pd.DataFrame, Rounds]]] = {}
 """The rows of each file that this process has read, with the time of its last change and its size."""
 
 
-def _read(path: Path) -> FileRows:
+def _read(path: Path) -> tuple[pd.DataFrame, Rounds]:
     groups: defaultdict[tuple[Any, ...], list[Record]] = defaultdict(list)
-    count = 0
     for record in read(path):
         groups[record.run, _case(record.cell), record.environment.device_name, record.environment.torch].append(record)
-        count += 1
     several = [sorted(group, key=lambda record: record.process) for group in groups.values()]
     records = [worst(group) for group in several]  # one of the processes of a cell stands for all
     facts = _facts(records, several)
     measured = [[record.measurement for record in group if record.measurement] for group in several]
     runs = [f"{run} {kind}" for run, kind in zip(facts["run"], facts["device_type"], strict=True)]
     cells = Cells(measured, facts["batch_size"], pd.factorize(pd.Series(runs, dtype=object))[0])
-    table = frame({**facts, **_figures(cells), **_reasons(measured)})
-    moments = zip(groups, records, facts["measured_at"], strict=True)
-    keys = [_key(case, record, measured_at) for (_, case, *_), record, measured_at in moments]
-    return FileRows(count, keys, table, cells.rounds_ms())
+    causes = [[(each.cause.value, each.figure, each.share) for each in several] for several in explain(cells)]
+    graphs = [[each.graphs for each in group if each.graphs] for group in measured]
+    breaks = [[each for one in several for each in one.breaks] for several in graphs]
+    figures = {
+        **cells.figures(),
+        "processes": (cells.at >= 0).sum(axis=1),
+        "verdict": cells.verdicts.tolist(),
+        "causes": [_json_list(several) for several in causes],
+        "graph_break_reasons": [
+            _json_list({"reason": each.reason, "location": each.location or ""} for each in several)
+            for several in breaks
+        ],
+        "cudagraph_skip_reasons": [
+            _json_list(each for one in several for each in one.cudagraph_skips) for several in graphs
+        ],
+    }
+    return frame({**facts, **figures}), cells.rounds_ms()
 
 
 def frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
     """Return `COLUMNS` in their order. An unknown text is "", and any other unknown value is missing."""
-    rows = range(max(map(len, columns.values()), default=0))
+    count = max(map(len, columns.values()), default=0)
     blocks: dict[str, dict[str, Any]] = {}
     for name, column in COLUMNS.items():
-        values: Any = columns.get(name, [None for _ in rows])
-        if column.type is str:
-            values = [value or "" for value in values]
+        values: Any = columns.get(name, [None] * count)
+        if column.type in {str, bool}:
+            values = [value or column.type() for value in values]
         elif column.type is int:
             values = pd.array(values, dtype="Int64")
         elif column.type is datetime:
             values = pd.to_datetime(pd.Series(values, dtype=object), utc=True)
-        elif column.type is bool:
-            values = [bool(value) for value in values]
         blocks.setdefault(column.dtype, {})[name] = values
     return pd.concat([pd.DataFrame(each, dtype=dtype) for dtype, each in blocks.items()], axis=1)[[*COLUMNS]]
 
 
 def _case(cell: Cell) -> Cell:
-    """Return the cell as it is in any run, so that a newer one takes its place. A local checkpoint stays the same under
-    another name."""
+    """Return the cell as all its processes name it: a local checkpoint stays the same under another name."""
     case = msgspec.structs.replace(cell, grad_mode=None)
     return msgspec.structs.replace(case, model=cell.digest, checkpoint=cell.digest) if cell.digest else case
-
-
-def _key(case: Cell, record: Record, measured_at: datetime | None) -> Key:
-    cell, environment = record.cell, record.environment
-    is_cpu = cell.device == "cpu"
-    name = device_label(cell.device, environment.device_name)
-    device = cell.device, name, environment.cores if is_cpu else None
-    moment = measured_at.timestamp() if measured_at else -1.0  # published rows come first
-    return Key(
-        case,
-        (*device, environment.torch, environment.threads if is_cpu else None),
-        record.origin,
-        (cell.digest,) if cell.digest else (cell.model, cell.checkpoint),
-        (cell.model, cell.checkpoint),
-        device,
-        (moment, record.source.date if record.source else "", record.run),
-    )
 
 
 # ── Facts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -176,32 +152,7 @@ def _flags(group: Sequence[Record]) -> str:
     return " ".join(sorted(flags))
 
 
-# ── Figures ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _figures(cells: Cells) -> dict[str, Sequence[Any]]:
-    """Return the columns of figures."""
-    causes = [[(each.cause.value, each.figure, each.share) for each in several] for several in explain(cells)]
-    return {
-        **cells.figures(),
-        "processes": (cells.at >= 0).sum(axis=1).tolist(),
-        "verdict": cells.verdicts.tolist(),
-        "causes": [json.dumps(several) if several else "" for several in causes],
-    }
-
-
-def _reasons(measured: Sequence[Sequence[Measurement]]) -> dict[str, list[str]]:
-    """Return the reasons for graph breaks and for skipped CUDA graphs, as JSON."""
-    found = defaultdict[str, list[str]](list)
-    for group in measured:
-        graphs = [each.graphs for each in group if each.graphs]
-        breaks = ({"reason": each.reason, "location": each.location or ""} for one in graphs for each in one.breaks)
-        found["graph_break_reasons"].append(_distinct(breaks))
-        found["cudagraph_skip_reasons"].append(_distinct(each for one in graphs for each in one.cudagraph_skips))
-    return found
-
-
-def _distinct(values: Iterable[Any]) -> str:
+def _json_list(values: Iterable[Any]) -> str:
     """Return distinct values as a JSON list, in the order in which they first occur; "" for none."""
-    distinct = list({json.dumps(value, sort_keys=True): value for value in values}.values())
-    return json.dumps(distinct, ensure_ascii=False) if distinct else ""
+    distinct = {json.dumps(value, ensure_ascii=False): None for value in values}
+    return f"[{', '.join(distinct)}]" if distinct else ""

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
-from bench.records.record import SCHEMA, Record
+from bench.records.record import SCHEMA, SHAPES, Origin, Record, Status, Task, Workload
+from bench.statistics.verdicts import Verdict
 from generator.data.registry import COLUMNS, Column
 
 VERSION = 2
@@ -25,6 +27,17 @@ ALWAYS = ("run", "device", "model", "torch", "compile_mode", "dtype", "origin", 
 
 V1, V1_URI = Path(__file__).with_name("v1.schema.json"), "data/v1/schema.json"
 """The schema of the last version, which stays for a release, and its address."""
+
+VALUES: Mapping[str, Sequence[str]] = {
+    "dynamic": [*SHAPES],
+    "weights": ["random", "pretrained"],
+    "origin": get_args(Origin),
+    "workload": get_args(Workload),
+    "status": [*Status],
+    "verdict": get_args(Verdict),
+    "task": get_args(Task),
+}
+"""Texts that a column may have. Any other column may have any text."""
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -57,17 +70,14 @@ def _undented(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
+    """Return the rule for a column. An unknown value is missing."""
     unit = {"x-unit": column.unit} if column.unit else {}
-    return {"description": column.description, **unit, **_values(column)}
-
-
-def _values(column: Column) -> dict[str, Any]:
-    """Return the rule for the values of a column. An unknown value is missing."""
-    if column.values:
-        return {"enum": [*column.values]}
-    if column.name.startswith("break_even"):
-        return {"anyOf": [{"type": "number"}, {"const": "inf"}]}
-    if column.type is datetime:
-        return {"type": "string", "format": "date-time"}
-    names = {str: "string", bool: "boolean", int: "integer", float: "number"}
-    return {"type": names[column.type]}
+    names = {str: "string", bool: "boolean", int: "integer", float: "number", datetime: "string"}
+    values: dict[str, Any] = {"type": names[column.type]}
+    if column.name in VALUES:
+        values = {"enum": [*VALUES[column.name]]}
+    elif column.name.startswith("break_even"):
+        values = {"anyOf": [values, {"const": "inf"}]}
+    elif column.type is datetime:
+        values["format"] = "date-time"
+    return {"description": column.description, **unit, **values}

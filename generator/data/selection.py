@@ -7,13 +7,16 @@ The index of a row is its label: it stays the same in every selection.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
-from typing import Any, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
 from bench.records.record import COMPARABLE
+
+if TYPE_CHECKING:
+    from pandas.core.groupby import SeriesGroupBy
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -28,15 +31,10 @@ MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagrap
 
 def where(cells: pd.DataFrame, chosen: pd.Series) -> pd.DataFrame:
     """Return the rows for which `chosen` is true. Copies nothing where these are all rows or none: the common cases,
-    and a copy of the 106 columns takes 2 ms."""
+    and a copy of all columns takes 2 ms."""
     if chosen.all():
         return cells
     return cells[chosen] if chosen.any() else cells.iloc[:0]
-
-
-def comparisons(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in which eager and compiled can be compared."""
-    return where(cells, is_comparison(cells))
 
 
 def is_comparison(cells: pd.DataFrame) -> pd.Series:
@@ -45,12 +43,12 @@ def is_comparison(cells: pd.DataFrame) -> pd.Series:
 
 
 def trusted(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the comparisons that nothing doubts: those that may be averaged and lead a ranking."""
+    """Return the comparisons without a doubt: they may be averaged, and lead a ranking."""
     return where(cells, is_trusted(cells))
 
 
 def is_trusted(cells: pd.DataFrame) -> pd.Series:
-    """Return for each row whether it is a comparison that nothing doubts."""
+    """Return for each row whether it is a comparison without a doubt."""
     return is_comparison(cells) & (cells["verdict"] != "doubtful")
 
 
@@ -65,9 +63,9 @@ def grouped(cells: pd.DataFrame, *columns: str) -> Iterator[tuple[tuple[Any, ...
 
 
 def numbered(cells: pd.DataFrame, columns: Iterable[str]) -> pd.Series:
-    """Return for each row the number of its group: rows that agree in `columns` share one, from 0 on as they occur.
+    """Return the number of the group of each row: rows that agree in `columns` share one, from 0 on as they occur.
 
-    Does what `groupby(…).ngroup()` does, in a tenth of its time for a few rows and many columns.
+    The same as `groupby(…).ngroup()`, in a tenth of its time for a few rows and many columns.
     """
     numbers: dict[tuple[Any, ...], int] = {}
     keys = zip(*(plain(cells[name]) for name in columns), strict=True)
@@ -94,7 +92,7 @@ class Records(Sequence[Row]):
 
     def __init__(self, cells: pd.DataFrame) -> None:
         self._columns = {"row": cells.index.tolist(), **{str(name): plain(values) for name, values in cells.items()}}
-        self._known: dict[int, Row] = {}
+        self._row = cache(lambda at: {name: values[at] for name, values in self._columns.items()})
 
     def column(self, name: str) -> list[Any]:
         """Return the values of a column, by position."""
@@ -104,12 +102,8 @@ class Records(Sequence[Row]):
         return len(self._columns["row"])
 
     def __getitem__(self, position: Any) -> Any:
-        """Return the row at a position, or the rows of a slice."""
-        if isinstance(position, slice):
-            return [self[at] for at in range(len(self))[position]]
-        if position not in self._known:
-            self._known[position] = {name: values[position] for name, values in self._columns.items()}
-        return self._known[position]
+        """Return the row at a position."""
+        return self._row(position)
 
 
 def plain(values: pd.Series) -> list[Any]:
@@ -125,55 +119,34 @@ FEW = 8
 
 
 class Groups:
-    """The rows of a table that agree in some columns, in the order in which the groups first occur.
-
-    Each method returns a value for each group.
-    """
+    """The rows of a table that agree in some columns. Each method returns a value for each group, in the order in which
+    the groups first occur."""
 
     def __init__(self, cells: pd.DataFrame, *columns: str) -> None:
         self.cells = cells
         self.number = numbered(cells, columns)
+        self.first = cells[~self.number.duplicated()]  # the first row of each
 
-    @cached_property
-    def first(self) -> pd.DataFrame:
-        """The first row of each group."""
-        return self.cells[~self.number.duplicated()]
+    def of(self, values: pd.Series) -> SeriesGroupBy[Any, Any]:
+        """Return one value for each row, by group: to be counted, summed or averaged."""
+        return values.groupby(self.number)
 
     def values(self, column: str, among: pd.Series | None = None) -> list[tuple[Any, ...]]:
         """Return the known values of a column, in its order, of all rows or of those `among` them."""
-        order, found = ORDERS.get(column), [set[Any]() for _ in range(len(self.first))]
-        cells, numbers = (self.cells, self.number) if among is None else (self.cells[among], self.number[among])
-        for number, value in zip(numbers.tolist(), cells[column].tolist(), strict=True):
-            if value != "":
-                found[number].add(value)
-        return [tuple(sorted(each, key=order)) for each in found]
-
-    def distinct(self, column: str) -> list[int]:
-        """Return the number of different values of a column."""
-        pairs = pd.DataFrame({"number": self.number, "value": self.cells[column]}).drop_duplicates()
-        return self.sum(pd.Series(1, pairs.index), pairs["number"])
-
-    def sum(self, values: pd.Series, numbers: pd.Series | None = None) -> list[int]:
-        """Return the sum of whole numbers or truths, one for each row."""
-        sums: list[int] = values.astype(int).groupby(self.number if numbers is None else numbers).sum().tolist()
-        return sums
-
-    def median(self, values: pd.Series) -> list[float]:
-        """Return the median of the known values, NaN where there is none."""
-        medians: list[float] = values.groupby(self.number).median().tolist()
-        return medians
+        chosen = slice(None) if among is None else among
+        found = by_value(self.cells[column][chosen], self.number[chosen])
+        return [tuple(sorted({*found.get(at, ())} - {""}, key=ORDERS.get(column))) for at in range(len(self.first))]
 
     def quartiles(self, values: pd.Series) -> list[tuple[float, float] | None]:
-        """Return the first and the last quartile of the known values, none where there are fewer than `FEW`."""
-        groups = values.groupby(self.number)
+        """Return the first and the last quartile of the known values, None for fewer than `FEW`."""
+        groups = self.of(values)
         ends = zip(groups.quantile(0.25), groups.quantile(0.75), groups.count(), strict=True)
         return [(low, high) if count >= FEW else None for low, high, count in ends]
 
     def labels(self, rows: pd.DataFrame) -> list[int | None]:
-        """Return the label of the first of some rows in each group, None where no row is of the group."""
-        firsts = self.number[rows.index].drop_duplicates()
-        first = dict(zip(firsts.tolist(), firsts.index.tolist(), strict=True))
-        return [first.get(number) for number in range(len(self.first))]
+        """Return the label of the first of some rows in each group, None for a group without such a row."""
+        found = by_value(rows.index, self.number[rows.index])
+        return [found.get(at, [None])[0] for at in range(len(self.first))]
 
 
 def mode_order(mode: str) -> tuple[int, str]:

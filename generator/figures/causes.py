@@ -43,24 +43,19 @@ WAITING = N_("In eager mode, the device spends %(share)s of a call waiting for t
 
 def why(causes: str, verdict: str, words: Words) -> str:
     """Return all causes of a cell as sentences, from JSON; a sentence also says that there is none, or a doubt."""
-    gettext = words.language.gettext
+    language, gettext = words.language, words.language.gettext
     if verdict == "doubtful":
         return words.say(gettext("The data lint marks this record as doubtful, so no recommendation is based on it."))
-    known = [(Cause(cause), figure, share) for cause, figure, share in json.loads(causes or "[]")]
-    if not known and verdict == "inconclusive":
+    sentences = []
+    for name, figure, share in json.loads(causes or "[]"):
+        cause, count = Cause(name), round(figure)
+        forms = WAITING if verdict == "faster" and cause is Cause.HOST_BOUND else SENTENCES[cause]
+        message = gettext(forms) if isinstance(forms, str) else language.ngettext(*forms, count)
+        of_call, ratio = language.percent(figure, 0), language.ratio(figure)
+        sentences.append(words.say(message, share=of_call, count=language.number(count), speedup=ratio))
+        if share is not None and share < 1:  # else it is estimated as all of the saving
+            part = gettext("This accounts for %(share)s of the time that compiling saves.")
+            sentences.append(words.say(part, share=language.percent(share, 0)))
+    if not sentences and verdict == "inconclusive":
         return words.say(gettext("The result is inconclusive, so there is nothing to explain."))
-    sentences = [part for each in known for part in _sentences(*each, words, is_faster=verdict == "faster")]
     return words.sentences(sentences or [gettext("None of the measurements explains this result.")])
-
-
-def _sentences(cause: Cause, figure: float, share: float | None, words: Words, *, is_faster: bool) -> list[str]:
-    """Return a cause in words, with its share of the saving unless that is estimated as all of it."""
-    language, count = words.language, round(figure)
-    forms = WAITING if is_faster and cause is Cause.HOST_BOUND else SENTENCES[cause]
-    message = language.gettext(forms) if isinstance(forms, str) else language.ngettext(*forms, count)
-    figures = {"share": language.percent(figure, 0), "count": language.number(count), "speedup": language.ratio(figure)}
-    found = [words.say(message, **figures)]
-    if share is not None and share < 1:
-        part = language.gettext("This accounts for %(share)s of the time that compiling saves.")
-        found.append(words.say(part, share=language.percent(share, 0)))
-    return found

@@ -1,7 +1,7 @@
-"""The cells of tables in one language: a value of a column becomes HTML, and what the cell sorts by.
+"""The cells of tables in one language: a value of a column becomes HTML and a sort key.
 
-A format of the registry shows a value alone. A few columns show more, such as the row with the largest gain: they are
-named in `Cells.BY_COLUMN`.
+`Cells` has a method for each format of the registry, such as `format_share`, and one for each column that shows more,
+such as the row with the largest gain: `column_best_model`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -19,7 +19,7 @@ from bench.statistics.digits import decimals
 from bench.statistics.verdicts import Verdict, judge_change, time_change
 from generator.data.digits import digits
 from generator.data.load import Results
-from generator.data.registry import ON, SIZE, VERSION, Column, Format, series
+from generator.data.registry import Column
 from generator.data.selection import Row
 from generator.figures import causes, findings
 from generator.figures.sources import source_of
@@ -47,12 +47,11 @@ Link = Callable[[str, str], str | None]
 
 
 class TableCell(NamedTuple):
-    """One cell: its HTML, what it sorts by (None: by its text), and for a header cell its scope."""
+    """One cell: its HTML, its sort key (None: its text), and its classes."""
 
     html: str
     sort: str | None = None
     classes: str = ""
-    scope: str = "row"
 
 
 def number_cell(html: str, sort: float | None = None, tone: str = "") -> TableCell:
@@ -77,16 +76,16 @@ class Cells:
 
     def of(self, column: Column, value: Any, row: Row) -> TableCell:
         """Return the cell of a row in a column."""
-        kind, _ = series(column.name)
         if value is None and column.alignment == "end":
-            marked = self.status(row["status"]) if column.name in STATUS_SHOWN else ""
-            return TableCell(marked, "", "number status") if marked else number_cell(UNKNOWN)
-        shown = self.BY_COLUMN.get(column.name) or self.BY_COLUMN.get(f"{kind} ") or self.BY_FORMAT[column.format]
-        return shown(self, column.name, value, row)
+            status = self.status(row["status"]) if column.name in STATUS_SHOWN else ""
+            return TableCell(status, "", "number status") if status else number_cell(UNKNOWN)
+        special = getattr(self, f"column_{column.name}", None)
+        cell: TableCell = (special or getattr(self, f"format_{column.format}"))(column.name, value, row)
+        return cell
 
     # ── Formats ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _name(self, name: str, value: Any, row: Row) -> TableCell:
+    def format_name(self, name: str, value: Any, row: Row) -> TableCell:
         """Show a value in words, and several as the language joins them; a device or a model as a link."""
         if isinstance(value, tuple):
             return TableCell(self.words.names(value) if value else UNKNOWN)
@@ -94,80 +93,76 @@ class Cells:
         html = self.linked(name, row) if name in row else self.words.coordinate(name, {name: value})
         return TableCell(above(html, machine) if machine else html)
 
-    def _code(self, _name: str, value: str | tuple[str, ...], _row: Row) -> TableCell:
+    def format_code(self, _name: str, value: str | tuple[str, ...], _row: Row) -> TableCell:
         texts = (value,) if isinstance(value, str) else value
-        return TableCell(
-            Markup("<br>").join(Markup("<code>{}</code>").format(text) for text in texts if text) or UNKNOWN
-        )
+        return TableCell(self.words.lines(Markup("<code>{}</code>").format(text) for text in texts if text) or UNKNOWN)
 
-    def _prose(self, _name: str, text: str, _row: Row) -> TableCell:
-        """Show what PyTorch or an error said, in its own words."""
-        code = Markup('<code lang="en">{}</code>').format(text)
-        return TableCell(code if text else UNKNOWN, classes="verbatim")
+    def format_prose(self, _name: str, text: str, _row: Row) -> TableCell:
+        """Show the words of PyTorch or of an error."""
+        return TableCell(Markup('<code lang="en">{}</code>').format(text) if text else UNKNOWN, classes="verbatim")
 
-    def _number(self, _name: str, value: int, _row: Row) -> TableCell:
+    def format_number(self, _name: str, value: int, _row: Row) -> TableCell:
         return TableCell(self.number(value), str(value), "number")
 
-    def _figure(self, name: str, value: float, row: Row) -> TableCell:
+    def format_figure(self, name: str, value: float, row: Row) -> TableCell:
         """Show a figure with the digits that its interval supports; beside a latency the status of its row."""
         value /= SCALES.get(name, 1.0) * (row["batch_size"] if name == "flop" else 1.0)
         places = PLACES.get(name, decimals(value))
         if name.endswith(("_ms", "_s")) and name not in SCALES and name in row:
             places = digits(row, name)
         text = self.number(value, places)
-        if name == "compiled_ms" and (marked := self.status(row["status"])):
-            text = Markup("{} {}").format(text, marked)
+        if name == "compiled_ms" and (status := self.status(row["status"])):
+            text = Markup("{} {}").format(text, status)
         return number_cell(text, value)
 
-    def _ratio(self, _name: str, value: float, row: Row) -> TableCell:
+    def format_ratio(self, _name: str, value: float, row: Row) -> TableCell:
         return number_cell(self.words.value(self.words.language.ratio(value, digits(row, "speedup"))), value)
 
-    def _change(self, name: str, value: float, row: Row) -> TableCell:
+    def format_change(self, name: str, value: float, row: Row) -> TableCell:
         """Show a change, in the colour of its verdict; one without an interval is judged by its size."""
         if name in STATUS_SHOWN:
             return number_cell(self.change(row), value, gain_classes(row["verdict"], 1 + value))
         return number_cell(self.percent(value), value, gain_classes(judge_change(value), 1 + value))
 
-    def _rate_change(self, _name: str, value: float, _row: Row) -> TableCell:
+    def format_rate_change(self, _name: str, value: float, _row: Row) -> TableCell:
         """Show a change of a throughput without an interval: more is better."""
         return number_cell(self.percent(value), value, gain_classes(judge_change(time_change(value)), 1 + value))
 
-    def _share(self, _name: str, value: float, _row: Row) -> TableCell:
+    def format_share(self, _name: str, value: float, _row: Row) -> TableCell:
         return number_cell(self.words.value(self.words.language.percent(value, 0)), value)
 
-    def _rate(self, _name: str, value: float, _row: Row) -> TableCell:
+    def format_rate(self, _name: str, value: float, _row: Row) -> TableCell:
         return number_cell(self.words.value(self.words.rate(value)), value)
 
     # ── Columns that show more ────────────────────────────────────────────────────────────────────────────────────────
 
-    def _family(self, _name: str, slug: str, _row: Row) -> TableCell:
+    def column_family(self, _name: str, slug: str, _row: Row) -> TableCell:
         return TableCell(Markup('<a href="{}">{}</a>').format(self.link("family", slug), self.words.value(slug)))
 
-    def _sized_model(self, _name: str, _slug: str, row: Row) -> TableCell:
+    def column_sized_model(self, _name: str, _slug: str, row: Row) -> TableCell:
         """Show a model, with the size of its images below it."""
         name, size = _breakable(self.linked("model", row)), self.words.coordinate("input_size", row)
         return TableCell(above(name, size), f"{row['model']} {len(row['input_size'])} {row['input_size']}")
 
-    def _interval(self, _name: str, low: float, row: Row) -> TableCell:
+    def column_interval(self, _name: str, low: float, row: Row) -> TableCell:
         ends = (self.words.language.number(row[end], digits(row, "speedup")) for end in ("speedup_low", "speedup_high"))
         return number_cell(self.words.value("–".join(ends)), low)
 
-    def _quartiles(self, _name: str, ends: tuple[float, float], _row: Row) -> TableCell:
+    def column_quartiles(self, _name: str, ends: tuple[float, float], _row: Row) -> TableCell:
         low, high = map(self.percent, ends)
-        return number_cell(
-            self.words.say(self.words.language.gettext("%(low)s to %(high)s"), low=low, high=high), ends[0]
-        )
+        message = self.words.language.gettext("%(low)s to %(high)s")
+        return number_cell(self.words.say(message, low=low, high=high), ends[0])
 
-    def _batch_sizes(self, _name: str, values: Sequence[int], _row: Row) -> TableCell:
+    def column_batch_sizes(self, _name: str, values: Sequence[int], _row: Row) -> TableCell:
         """Show two numbers as they are, and the ends of more."""
-        ends = map(self.words.language.number, values if len(values) < 3 else (values[0], values[-1]))
-        separator = ", " if len(values) < 3 else "–"
-        return TableCell(self.words.value(separator.join(ends)), str(values[0]) if values else "", "number")
+        shown, separator = (values, ", ") if len(values) < 3 else ((values[0], values[-1]), "–")
+        text = separator.join(map(self.words.language.number, shown))
+        return TableCell(self.words.value(text), str(values[0]) if values else "", "number")
 
-    def _bounds(self, _name: str, value: tuple[float, float], _row: Row) -> TableCell:
+    def column_bounds(self, _name: str, value: tuple[float, float], _row: Row) -> TableCell:
         return TableCell(self.words.bounds(*value), repr(value[0]))
 
-    def _best(self, name: str, label: int, _row: Row) -> TableCell:
+    def column_best_model(self, name: str, label: int, _row: Row) -> TableCell:
         """Show the largest gain, with the model or device that has it, and the batch size if readers choose it."""
         best = self.results.by_label[label]
         names = [_breakable(self.words.fact(name.removeprefix("best_"), best))]
@@ -175,18 +170,20 @@ class Cells:
             names.append(self.words.fact("batch_size", best))
         return number_cell(above(self.change(best), self.words.facts(names)), best["change"])
 
-    def _modes(self, _name: str, modes: tuple[str, ...], _row: Row) -> TableCell:
+    column_best_device = column_best_model
+
+    def column_modes(self, _name: str, modes: tuple[str, ...], _row: Row) -> TableCell:
         """Show modes below each other: a hyphen is no place to break a mode."""
-        return TableCell(Markup("<br>").join(map(self.words.value, modes)), classes="modes")
+        return TableCell(self.words.lines(map(self.words.value, modes)), classes="modes")
 
-    def _origins(self, _name: str, value: str | tuple[str, ...], _row: Row) -> TableCell:
+    def column_origin(self, _name: str, value: str | tuple[str, ...], _row: Row) -> TableCell:
         origins = (value,) if isinstance(value, str) else value
-        return TableCell(Markup("<br>").join(self.words.named("origin", each) for each in origins))
+        return TableCell(self.words.lines(self.words.named("origin", each) for each in origins))
 
-    def _source(self, _name: str, label: int, _row: Row) -> TableCell:
+    def column_source(self, _name: str, label: int, _row: Row) -> TableCell:
         return TableCell(self.words.phrase(source_of(self.results.by_label[label], self.words.language).name))
 
-    def _calls(self, name: str, value: float, row: Row) -> TableCell:
+    def column_break_even_calls(self, name: str, value: float, row: Row) -> TableCell:
         """Show the calls that repay the compilation, with their interval: open at its end where it may never pay."""
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         if math.isinf(value):
@@ -198,116 +195,75 @@ class Cells:
             text = above(text, self.words.value(f"≥ {first}" if math.isinf(high) else f"{first}–{last}"))
         return number_cell(text, value)
 
-    def _flop_s(self, name: str, value: float, row: Row) -> TableCell:
+    column_break_even_warm_calls = column_break_even_calls
+
+    def column_eager_flop_s(self, name: str, value: float, row: Row) -> TableCell:
         """Show TFLOP/s, with the share of the peak below it."""
-        cell, share = self._figure(name, value, row), row[name.replace("_flop_s", "_matmul_share")]
+        cell, share = self.format_figure(name, value, row), row[name.replace("_flop_s", "_matmul_share")]
         if share is None:
             return cell
         message = self.words.language.gettext("%(share)s of the peak")
-        return cell._replace(
-            html=above(cell.html, self.words.say(message, share=self.words.language.percent(share, 0)))
-        )
+        below = self.words.say(message, share=self.words.language.percent(share, 0))
+        return cell._replace(html=above(cell.html, below))
 
-    def _version(self, _name: str, label: int, _row: Row) -> TableCell:
+    column_compiled_flop_s = column_eager_flop_s
+
+    def column_version(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the compiled latency with one version of torch, with the eager one below it."""
         row = self.results.by_label[label]
         eager, compiled = (self.number(row[name], digits(row, name)) for name in ("eager_ms", "compiled_ms"))
         return number_cell(self._above_eager(self._doubted(compiled, row), eager), row["compiled_ms"])
 
-    def _version_change(self, name: str, changes: Mapping[str, float], row: Row) -> TableCell:
+    def column_version_change(self, name: str, changes: Mapping[str, float], row: Row) -> TableCell:
         """Show the change from the oldest to the newest version: compiled, and eager below it."""
-        cell = self._change(name, changes["compiled"], row)
+        cell = self.format_change(name, changes["compiled"], row)
         return cell._replace(html=self._above_eager(cell.html, self.percent(changes["eager"])))
 
-    def _at_size(self, _name: str, label: int, _row: Row) -> TableCell:
+    def column_size(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the speedup at one batch size."""
         row = self.results.by_label[label]
         if row["speedup"] is None:
             return TableCell(self.status(row["status"]) or UNKNOWN, "", "number status")
-        cell = self._ratio("speedup", row["speedup"], row)
-        classes = f"{cell.classes}{gain_classes(row['verdict'], row['speedup'])}"
-        return cell._replace(html=self._doubted(cell.html, row), classes=classes)
+        html = self._doubted(self.format_ratio("speedup", row["speedup"], row).html, row)
+        return number_cell(html, row["speedup"], gain_classes(row["verdict"], row["speedup"]))
 
-    def _throughput(self, _name: str, label: int, _row: Row) -> TableCell:
+    def column_throughput(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the change on one device, with the images per second of both variants and the batch size below it."""
         row = self.results.by_label[label]
-        change = self._doubted(UNKNOWN if row["change"] is None else self.change(row), row)
         rates = map(self.words.rate, (row["eager_images_s"], row["compiled_images_s"]))
         below = self.words.lines([self.words.value(" → ".join(rates)), self.words.fact("batch_size", row)])
-        classes = "" if row["change"] is None else gain_classes(row["verdict"], row["speedup"])
-        return number_cell(above(change, below), row["change"], classes)
+        if row["change"] is None:
+            return number_cell(above(self._doubted(UNKNOWN, row), below))
+        change = self._doubted(self.change(row), row)
+        return number_cell(above(change, below), row["change"], gain_classes(row["verdict"], row["speedup"]))
 
-    def _date(self, _name: str, label: int, _row: Row) -> TableCell:
+    def column_date(self, _name: str, label: int, _row: Row) -> TableCell:
         row, language = self.results.by_label[label], self.words.language
         if row["measured_at"]:
             return TableCell(self.words.value(language.date(row["measured_at"])), row["measured_at"].isoformat())
         return TableCell(self.words.value(language.iso_date(row["source_date"])), row["source_date"])
 
-    def _devices(self, _name: str, labels: tuple[int, ...], _row: Row) -> TableCell:
+    def column_device_names(self, _name: str, labels: tuple[int, ...], _row: Row) -> TableCell:
         names = (self.linked("device", self.results.by_label[label]) for label in labels)
-        return TableCell(Markup("<br>").join(names), str(len(labels)))
+        return TableCell(self.words.lines(names), str(len(labels)))
 
-    def _run(self, _name: str, value: str, row: Row) -> TableCell:
+    def column_run(self, _name: str, value: str, row: Row) -> TableCell:
         name = Markup("<code>{}</code>").format(value)
-        if not row["source_url"]:
-            return TableCell(name)
         link = Markup('<a href="{}" lang="en" dir="ltr">{}</a>').format(row["source_url"], row["source_title"])
-        return TableCell(Markup("{}<br>{}").format(name, link))
+        return TableCell(self.words.lines([name, link]) if row["source_url"] else name)
 
-    def _settings(self, _name: str, value: str, _row: Row) -> TableCell:
-        pairs = json.loads(value or "{}").items()
-        return self._code("", tuple(f"{key}={setting}" for key, setting in pairs), {})
+    def column_settings(self, name: str, value: str, row: Row) -> TableCell:
+        return self.format_code(name, tuple(f"{key}={setting}" for key, setting in json.loads(value).items()), row)
 
-    def _causes(self, _name: str, value: str, row: Row) -> TableCell:
+    def column_why(self, _name: str, value: str, row: Row) -> TableCell:
         return TableCell(causes.why(value, row["verdict"], self.words), classes="prose")
 
-    def _fault(self, _name: str, position: int, _row: Row) -> TableCell:
+    def column_fault(self, _name: str, position: int, _row: Row) -> TableCell:
         return TableCell(self.words.named("fault", self.results.problem_groups[position][0].kind))
 
-    def _finding(self, _name: str, position: int, _row: Row) -> TableCell:
+    def column_finding(self, _name: str, position: int, _row: Row) -> TableCell:
         told = findings.told(self.results.problem_groups[position], self.results.by_label, self.words)
         return TableCell(told, classes="prose")
-
-    BY_FORMAT: ClassVar[Mapping[Format, Callable[[Cells, str, Any, Row], TableCell]]] = {
-        "name": _name,
-        "code": _code,
-        "prose": _prose,
-        "number": _number,
-        "figure": _figure,
-        "ratio": _ratio,
-        "change": _change,
-        "rate_change": _rate_change,
-        "share": _share,
-        "rate": _rate,
-    }
-    BY_COLUMN: ClassVar[Mapping[str, Callable[[Cells, str, Any, Row], TableCell]]] = {
-        "family": _family,
-        "sized_model": _sized_model,
-        "interval": _interval,
-        "quartiles": _quartiles,
-        "batch_sizes": _batch_sizes,
-        "bounds": _bounds,
-        "best_model": _best,
-        "best_device": _best,
-        "modes": _modes,
-        "origin": _origins,
-        "source": _source,
-        "break_even_calls": _calls,
-        "break_even_warm_calls": _calls,
-        "eager_flop_s": _flop_s,
-        "compiled_flop_s": _flop_s,
-        f"{VERSION} ": _version,
-        "version_change": _version_change,
-        f"{SIZE} ": _at_size,
-        f"{ON} ": _throughput,
-        "date": _date,
-        "device_names": _devices,
-        "run": _run,
-        "settings": _settings,
-        "why": _causes,
-        "fault": _fault,
-        "finding": _finding,
-    }
 
     # ── Parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,4 +1,4 @@
-"""Charts of the results: cells become a `Chart`, a drawing with the words that stand beside it in the page.
+"""Charts of the results: cells become a `Chart`, a drawing with the words beside it in the page.
 
 Takes the rows of some cells as plain values and a `Language`. A gain is a factor, so 1× means that both variants are
 equally fast.
@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from bench.records.record import Status
 from bench.statistics.verdicts import judge_change
-from generator.data.digits import digits
+from generator.data.digits import digits, with_interval
 from generator.data.selection import Row, Rows, by_value, is_compared
 from generator.figures import drawing
 from generator.figures.drawing import STEPS, VERDICTS, Box, Curves, Drawing, Mark, Role
 from generator.figures.tables import is_newest
-from generator.figures.words import DOUBT, Words, is_same, row_coordinate, varying
+from generator.figures.words import DOUBT, PRIMARY, SECONDARY, Words, differing, is_same
 from generator.languages.language import UNKNOWN, Language
 
 MOST_DOTS = 60
@@ -48,10 +47,10 @@ def latency(rows: Rows, language: Language, *, brief: bool = False) -> Chart:
     lines = [
         drawing.Row(
             selection.label([row]),
-            (_latency_mark(row, "eager"), _latency_mark(row, "compiled")),
+            (_mark(row, "eager_ms", "eager"), _mark(row, "compiled_ms", "compiled")),
             (f"{_figure(row, 'eager_ms')} → {_figure(row, 'compiled_ms')}",),
         )
-        for row in sorted(rows, key=lambda row: _or(row["eager_ms"], math.inf))
+        for row in sorted(rows, key=lambda row: row["eager_ms"] or math.inf)
     ]
     headline = gettext("Latency, eager and compiled")
     return Chart(
@@ -71,8 +70,8 @@ def speedup(rows: Rows, language: Language) -> Chart:
     groups = _split(rows, selection.columns) if steps else [[row] for row in rows]
     lines = []
     for group in sorted(groups, key=_first_speedup, reverse=True):
-        by_size = {row["batch_size"]: row for row in group} if steps else {None: group[0]}
-        bars = [by_size.get(size) for size in steps or (None,)]
+        by_size = {row["batch_size"]: row for row in group}
+        bars = [by_size.get(size) for size in steps] if steps else group
         marks = tuple(_speedup_mark(row, steps.get(row["batch_size"])) if row else None for row in bars)
         figures = tuple(_speedup_text(row) if row else "" for row in bars)
         lines.append(drawing.Row(selection.label(group), marks, figures))
@@ -98,12 +97,19 @@ def overview(rows: Rows, language: Language) -> Chart:
             "to the 95th percentile. A box is colored where at least three quarters of the comparisons agree."
         )
     ]
+    words, middle = selection.words, []
+    message = language.gettext(
+        "%(name)s: median %(median)s, with half of the comparisons between %(lower)s and %(upper)s."
+    )
+    for line in lines:
+        figures = {name: factor(getattr(line.box, name)) for name in ("median", "lower", "upper")}
+        middle.append(words.say(message, name=line.label, **figures))
     if hollow := sum(mark.hollow for line in lines for mark in line.marks if mark):
         message = language.gettext("Hollow dots: %(count)s more, marked as doubtful by the data lint.")
         notes.append(Words(language, html=True).say(message, count=language.number(hollow)))
     return Chart(
         Drawing("boxes", lines),
-        selection.words.sentences([selection.described(headline), *_spreads(lines, selection.words)]),
+        words.sentences([selection.described(headline), *middle]),
         selection.caption(headline, notes),
         language.gettext("speedup (higher is better)"),
         _legend(lines, selection.words),
@@ -124,31 +130,15 @@ def distributions(rows: Rows) -> Iterator[drawing.Row]:
             others = [row for row in rows if row["device"] == known[0]["device"]]
             apart = [known[0][name] for name in ("origin", "workload") if not is_same(row[name] for row in others)]
             box, ends = Box.of(row["speedup"] for row in known), known[:: max(len(known) - 1, 1)]
+            verdicts = {judge_change(1 / speedup - 1) for speedup in (box.lower, box.upper)}
             yield drawing.Row(
                 " · ".join((_fact(known[0], "device"), *apart, f"n = {len(known):,}")),
                 tuple(map(_speedup_mark, group if len(group) <= MOST_DOTS else ends)),
                 (factor(box.median),),
                 box,
-                _role_of(box),
+                VERDICTS.get(verdicts.pop(), "zero") if len(verdicts) == 1 else "zero",  # of three in four
                 tuple(f"{row['model_label']} {_speedup_text(row)}" for row in ends),
             )
-
-
-def _role_of(box: Box) -> Role:
-    """Return the colour of the verdict that three of four speedups deserve, grey where they differ."""
-    verdicts = {judge_change(1 / speedup - 1) for speedup in (box.lower, box.upper)}
-    return VERDICTS.get(verdicts.pop(), "zero") if len(verdicts) == 1 else "zero"
-
-
-def _spreads(lines: Iterable[drawing.Row], words: Words) -> Iterator[str]:
-    """Yield a sentence for each box: its median and its quartiles."""
-    message = words.language.gettext(
-        "%(name)s: median %(median)s, with half of the comparisons between %(lower)s and %(upper)s."
-    )
-    for line in lines:
-        if line.box:
-            figures = {name: factor(getattr(line.box, name)) for name in ("median", "lower", "upper")}
-            yield words.say(message, name=line.label, **figures)
 
 
 def factor(value: float, places: int = 2) -> str:
@@ -168,17 +158,18 @@ class _Selection:
         self.apart = apart
         self.words = Words(language, html=False)
         self.trusted = [row for row in rows if is_compared(row) and not _is_doubtful(row)]
-        self.columns = [column for column in varying(rows) if column != apart]
+        varying = differing({name: [row[name] for row in rows] for name in (*PRIMARY, *SECONDARY)})
+        told = [each for each in (*_PREFERRED, *SECONDARY) if each in varying and each != apart] or ["model"]
+        self.columns = [told[0], *(each for each in varying if each not in {told[0], apart})]  # that tell lines apart
 
     def label(self, line: Sequence[Row]) -> str:
-        """Return the name of a line as drawings have it: in the words of the records, which every language shares. It
-        is marked where the data lint doubts one of its rows."""
-        columns = dict.fromkeys((row_coordinate(self.columns), *self.columns))
-        facts = filter(None, (_fact(line[0], each) for each in columns))
+        """Return the name of a line as drawings have it: in the words of the records, which every language shares. A
+        doubt about one of its rows has a mark."""
+        facts = filter(None, (_fact(line[0], each) for each in self.columns))
         return " · ".join(facts) + f" {DOUBT}" * any(map(_is_doubtful, line))
 
     def described(self, headline: str) -> str:
-        """Return a sentence with the headline and what the cells have in common."""
+        """Return a sentence with the headline and the facts that all cells share."""
         gettext = self.language.gettext
         common = self.words.selection(self.rows, skip=(self.apart,))
         if not common:
@@ -193,20 +184,14 @@ class _Selection:
             gettext("The largest speedup: %(name)s goes from %(eager)s to %(compiled)s (%(speedup)s)."),
             gettext("The smallest speedup: %(name)s goes from %(eager)s to %(compiled)s (%(speedup)s)."),
         )
-        ends = known[:: max(len(known) - 1, 1)]
-        found = [self._extreme(message, row) for message, row in zip(messages, ends, strict=False)]
+        found = []
+        for message, row in zip(messages, known[:: max(len(known) - 1, 1)], strict=False):
+            facts = (self.words.fact(column, row) for column in (*self.columns, self.apart) if column)
+            eager, compiled = (self.language.milliseconds(row[n], digits(row, n)) for n in ("eager_ms", "compiled_ms"))
+            figures = {"eager": eager, "compiled": compiled, "speedup": _speedup_text(row)}
+            found.append(self.words.say(message, name=self.words.facts(facts), **figures))
         return self.words.sentences(
             [self.described(headline), *(found or [gettext("There are no latencies to compare.")])]
-        )
-
-    def _extreme(self, message: str, row: Row) -> str:
-        columns = dict.fromkeys((row_coordinate(self.columns), *self.columns, *filter(None, [self.apart])))
-        return self.words.say(
-            message,
-            name=self.words.facts(self.words.fact(column, row) for column in columns),
-            eager=self.language.milliseconds(row["eager_ms"], digits(row, "eager_ms")),
-            compiled=self.language.milliseconds(row["compiled_ms"], digits(row, "compiled_ms")),
-            speedup=_speedup_text(row),
         )
 
     def caption(self, headline: str, notes: Iterable[str], *, brief: bool = False) -> str:
@@ -229,6 +214,10 @@ class _Selection:
                 yield words.one_process()
         if any(map(_is_doubtful, self.rows)):
             yield words.doubted()
+
+
+_PREFERRED = ("model", "batch_size", "device", "compile_mode", "torch", "origin")
+"""Coordinates that may begin the name of a line, the best first."""
 
 
 def _fact(row: Row, column: str) -> str:
@@ -258,17 +247,15 @@ def _first_speedup(rows: Sequence[Row]) -> float:
     return float(min(known)[1]) if known else 0.0
 
 
-def _latency_mark(row: Row, variant: Literal["eager", "compiled"]) -> Mark | None:
-    value, low, high = row[f"{variant}_ms"], row[f"{variant}_low_ms"], row[f"{variant}_high_ms"]
-    return None if value is None else Mark(value, variant, _or(low, math.nan), _or(high, math.nan))
+def _mark(row: Row, name: str, role: Role, *, hollow: bool = False) -> Mark | None:
+    """Return the mark of a figure with its interval."""
+    value, low, high = (row[each] for each in with_interval(name))
+    return None if value is None else Mark(value, role, low or math.nan, high or math.nan, hollow)
 
 
 def _speedup_mark(row: Row, role: Role | None = None) -> Mark | None:
     """Return the mark of a speedup in the colour of its verdict, or another one."""
-    if row["speedup"] is None:
-        return None
-    low, high = _or(row["speedup_low"], math.nan), _or(row["speedup_high"], math.nan)
-    return Mark(row["speedup"], role or VERDICTS.get(row["verdict"], "zero"), low, high, hollow=_is_doubtful(row))
+    return _mark(row, "speedup", role or VERDICTS.get(row["verdict"], "zero"), hollow=_is_doubtful(row))
 
 
 def _speedup_text(row: Row) -> str:
@@ -286,10 +273,6 @@ def _missing(row: Row) -> str:
 
 def _is_doubtful(row: Row) -> bool:
     return bool(row["verdict"] == "doubtful")
-
-
-def _or(value: float | None, default: float) -> float:
-    return default if value is None else value
 
 
 def _legend(lines: Iterable[drawing.Row], words: Words) -> Legend:

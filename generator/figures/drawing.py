@@ -10,10 +10,10 @@ import hashlib
 import math
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy as np
 
 from bench.statistics.verdicts import Verdict
 from generator.cache import Cache
+from generator.data.selection import by_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,10 +83,8 @@ class Box:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Box:
-        """Return the box of some values. Raises `ValueError` without any."""
+        """Return the box of some values, one at least."""
         known = np.fromiter(values, float)
-        if not known.size:
-            raise ValueError("no value has no median")
         low, lower, middle, upper, high = map(float, np.quantile(known, (0.05, 0.25, 0.5, 0.75, 0.95)))
         return cls(low, lower, middle, upper, high, known.size)
 
@@ -146,9 +145,7 @@ _DARK = {light.encode(): dark.encode() for light, dark in COLOURS.values()}
 def svg(drawing: Drawing | Curves, *, mirrored: bool = False, dark: bool = False) -> bytes:
     """Return the drawing as SVG. Finished ones are kept on disk by their content."""
     content = _SVG.get(f"{_version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
-    if not dark:
-        return content
-    return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content)
+    return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content) if dark else content
 
 
 def height(drawing: Drawing | Curves) -> int:
@@ -158,7 +155,7 @@ def height(drawing: Drawing | Curves) -> int:
 
 @cache
 def _version() -> str:
-    """Return what a drawing depends on besides its content."""
+    """Return the versions of everything else that a drawing depends on: matplotlib, this module and the style."""
     import matplotlib as mpl
 
     return mpl.__version__ + hashlib.sha256(Path(__file__).read_bytes() + _STYLE.read_bytes()).hexdigest()
@@ -224,7 +221,7 @@ _GAP = 10.0
 _EDGE = 24.0  # half of the widest label of a tick
 _AXIS = 24.0
 _BAR = 15.0
-_PITCH = {"bars": _BAR, "dots": 27.0, "boxes": 27.0}
+_PITCH = 27.0  # of dots and boxes
 _LETTERS = 22  # of a name; longer ones stand above their rows
 
 
@@ -237,16 +234,12 @@ class _Layout:
         self.above = _LINE if self.is_stacked else 0.0
         self.height = sum(map(self.of_row, drawing.rows)) + _AXIS + 2
 
-    @cached_property
-    def start(self) -> float:
-        """Where the plot begins: after the widest name."""
-        widths = () if self.is_stacked else (_width(row.label) + _GAP for row in self.drawing.rows)
-        return float(max((_EDGE, *widths)))
-
-    @cached_property
-    def end(self) -> float:
-        """Where the plot ends: before the widest figure."""
-        return WIDTH - max((_EDGE, *(_width(text) + _GAP for row in self.drawing.rows for text in row.figures)))
+    def ends(self) -> tuple[float, float]:
+        """Return where the plot begins, after the widest name, and where it ends, before the widest figure."""
+        names = () if self.is_stacked else (row.label for row in self.drawing.rows)
+        figures = (text for row in self.drawing.rows for text in row.figures)
+        start, end = (max((_EDGE, *(_width(text) + _GAP for text in texts))) for texts in (names, figures))
+        return start, WIDTH - end
 
     def of_row(self, row: Row) -> float:
         """Return the height of a row."""
@@ -257,8 +250,7 @@ class _Layout:
         return self.above + self._marks(row) / 2
 
     def _marks(self, row: Row) -> float:
-        pitch = _PITCH[self.drawing.kind]
-        return pitch * max(len(row.marks), 1) + _GAP if self.drawing.kind == "bars" else pitch
+        return _BAR * max(len(row.marks), 1) + _GAP if self.drawing.kind == "bars" else _PITCH
 
 
 def _lines(extremes: tuple[str, ...]) -> int:
@@ -300,11 +292,12 @@ def log_ticks(low: float, high: float, gap: float = 0.12) -> list[float]:
 def draw(canvas: Canvas, drawing: Drawing, top: float = 0.0) -> None:
     """Draw the rows below each other, from `top` down."""
     layout = _Layout(drawing)
+    start, end = layout.ends()
     values = [*_values(drawing)] or [1.0]
     low, high = min(values) * 0.97, max(values) * 1.03
-    ticks = log_ticks(low, high, 46 / (layout.end - layout.start))
+    ticks = log_ticks(low, high, 46 / (end - start))
     bottom = top + layout.height - _AXIS
-    axes = canvas.axes(layout.start, layout.end, top, bottom)
+    axes = canvas.axes(start, end, top, bottom)
     axes.set(xscale="log", xlim=(high, low) if canvas.mirrored else (low, high), ylim=(bottom, top))
     axes.set_xticks(ticks, [f"{tick:,.6g}{drawing.unit}" for tick in ticks])
     axes.set_xticks([], minor=True)
@@ -315,7 +308,13 @@ def draw(canvas: Canvas, drawing: Drawing, top: float = 0.0) -> None:
         axes.vlines(ticks, middle - half, middle + half, color=_light("grid"), linewidth=1, zorder=0)
         if drawing.unit:
             axes.vlines(1.0, middle - half, middle + half, color=_light("zero"), linewidth=1.5, zorder=0)
-        _draw_row(canvas, axes, layout, row, top)
+        canvas.text(0, top + _LINE / 2 if layout.is_stacked else middle, row.label)
+        for number, figure in enumerate(row.figures):
+            canvas.text(WIDTH, _beside(number, len(row.figures), middle), figure, at_end=True)
+        _DRAW[drawing.kind](axes, row, middle)
+        for number, text in enumerate(row.extremes):
+            y = middle + _PITCH / 2 + _LINE * (0.3 + min(number, _lines(row.extremes) - 1))
+            canvas.text(end if number else 0, y, text, at_end=bool(number), color=_light("muted"))
         top += layout.of_row(row)
 
 
@@ -328,17 +327,6 @@ def _values(drawing: Drawing) -> Iterator[float]:
         yield from (value for value in found if math.isfinite(value) and value > 0)
         if row.box:
             yield from (row.box.low, row.box.high)
-
-
-def _draw_row(canvas: Canvas, axes: Axes, layout: _Layout, row: Row, top: float) -> None:
-    middle = top + layout.middle(row)
-    canvas.text(0, top + _LINE / 2 if layout.is_stacked else middle, row.label)
-    for number, figure in enumerate(row.figures):
-        canvas.text(WIDTH, _beside(number, len(row.figures), middle), figure, at_end=True)
-    {"bars": _draw_bars, "dots": _draw_dots, "boxes": _draw_box}[layout.drawing.kind](axes, row, middle)
-    for number, text in enumerate(row.extremes):
-        y = middle + _PITCH["boxes"] / 2 + _LINE * (0.3 + min(number, _lines(row.extremes) - 1))
-        canvas.text(layout.end if number else 0, y, text, at_end=bool(number), color=_light("muted"))
 
 
 def _beside(number: int, count: int, middle: float) -> float:
@@ -360,7 +348,7 @@ def _draw_dots(axes: Axes, row: Row, middle: float) -> None:
     for shape, mark in zip("osD^v", row.marks, strict=False):
         if mark:
             _draw_interval(axes, mark, middle)
-            _draw_dots_at(axes, [mark.value], middle, shape, 8, mark.role, hollow=mark.hollow)
+            _draw_dots_at(axes, [mark.value], middle, shape, 8, mark)
 
 
 def _draw_box(axes: Axes, row: Row, middle: float) -> None:
@@ -371,16 +359,17 @@ def _draw_box(axes: Axes, row: Row, middle: float) -> None:
         axes.barh(middle, box.upper - box.lower, 13, left=box.lower, color=colour, alpha=alpha)
         axes.vlines(box.median, middle - 9, middle + 9, color=_light("text"), linewidth=2.5)
     marks = [mark for mark in row.marks if mark]
-    for role, hollow in dict.fromkeys((mark.role, mark.hollow) for mark in marks):  # each call defines its shape anew
-        values = [mark.value for mark in marks if (mark.role, mark.hollow) == (role, hollow)]
-        _draw_dots_at(axes, values, middle, "o", 5, role, hollow=hollow)
+    alike = by_value(marks, ((mark.role, mark.hollow) for mark in marks))
+    for several in alike.values():  # each call defines its shape anew
+        _draw_dots_at(axes, [mark.value for mark in several], middle, "o", 5, several[0])
 
 
-def _draw_dots_at(
-    axes: Axes, values: Sequence[float], y: float, shape: str, size: float, role: Role, *, hollow: bool
-) -> None:
-    colour = _light(role)
-    fill = "none" if hollow else colour
+_DRAW: Mapping[str, Callable[[Axes, Row, float], None]] = {"bars": _draw_bars, "dots": _draw_dots, "boxes": _draw_box}
+
+
+def _draw_dots_at(axes: Axes, values: Sequence[float], y: float, shape: str, size: float, style: Mark) -> None:
+    colour = _light(style.role)
+    fill = "none" if style.hollow else colour
     at = [y] * len(values)
     axes.plot(values, at, shape, markersize=size, color=colour, markerfacecolor=fill, zorder=4, clip_on=False)
 

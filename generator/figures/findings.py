@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from generator.data.digits import digits
 from generator.data.lint import Anomaly, Kind
@@ -107,10 +108,19 @@ def finding(anomaly: Anomaly, rows: Rows, words: Words) -> str:
     language, forms = words.language, FINDINGS[anomaly.kind]
     count = anomaly.figures.get("count", len(anomaly.rows))
     message = language.gettext(forms) if isinstance(forms, str) else language.ngettext(*forms, count)
-    values = {"count": language.number(count)}
-    values |= {name: _text(name, anomaly, rows, words) for name in anomaly.figures}
+    row, other = rows[anomaly.rows[0]], rows[anomaly.rows[-1]]
+    values = {name: _text(name, anomaly, row, other, words) for name in anomaly.figures}
+    values["count"] = language.number(count)
     if anomaly.kind not in {"flag", "complaint"}:
-        values |= _place(rows[anomaly.rows[0]], rows[anomaly.rows[-1]], words)
+        values |= {
+            "model": row["model_label"],
+            "device": words.device(row),
+            "size": language.number(row["batch_size"]),
+            "mode": row["compile_mode"],
+            "torch": row["torch"],
+            "other": words.device(other),
+            "other_size": language.number(other["batch_size"]),
+        }
     sentences = [words.say(message, **values)]
     if not math.isnan(anomaly.figures.get("expected_ms", math.nan)):
         again = language.gettext("With another PyTorch version, the eager latency of the same case is %(expected_ms)s.")
@@ -118,43 +128,21 @@ def finding(anomaly: Anomaly, rows: Rows, words: Words) -> str:
     return words.sentences(sentences)
 
 
-def _place(row: Row, other: Row, words: Words) -> dict[str, str]:
-    """Return what tells a row from others, and the place of the row beside which it is doubted."""
-    number = words.language.number
-    return {
-        "model": row["model_label"],
-        "device": words.device(row),
-        "size": number(row["batch_size"]),
-        "mode": row["compile_mode"],
-        "torch": row["torch"],
-        "other": words.device(other),
-        "other_size": number(other["batch_size"]),
-    }
-
-
-def _text(  # noqa: PLR0911  # one return a kind of figure
-    name: str, anomaly: Anomaly, rows: Rows, words: Words
-) -> str:
+def _text(name: str, anomaly: Anomaly, row: Row, other: Row, words: Words) -> str:
     """Return a figure of a finding as text; a latency with the digits of its row."""
     language, value = words.language, anomaly.figures[name]
-    match name:
-        case "status":
-            return words.status_in_words(value)
-        case "variant":
-            return language.gettext(VARIANTS[value])
-        case "flag" | "check":
-            return words.named(name, value)
-        case "sizes":
-            return words.names([language.number(size) for size in value])
-        case "speedup" | "paired":
-            return language.ratio(value)
-        case "share":
-            return language.percent(value, 2 if anomaly.kind == "impossible" else 0)
-        case "count":
-            return language.number(value)
-        case _ if name.endswith("ms"):
-            row = rows[anomaly.rows[-1 if name == "other_ms" else 0]]
-            own = name if name in row else f"{anomaly.figures.get('variant', 'eager')}_ms"
-            return language.milliseconds(value, digits(row, own))
-        case _:
-            return str(value)
+    if name.endswith("ms"):
+        its_row = other if name == "other_ms" else row
+        own = name if name in its_row else f"{anomaly.figures.get('variant', 'eager')}_ms"
+        return language.milliseconds(value, digits(its_row, own))
+    texts: Mapping[str, Callable[[Any], str]] = {
+        "status": words.status_in_words,
+        "variant": lambda variant: language.gettext(VARIANTS[variant]),
+        "flag": lambda flag: words.named("flag", flag),
+        "check": lambda check: words.named("check", check),
+        "sizes": lambda sizes: words.names([*map(language.number, sizes)]),
+        "speedup": language.ratio,
+        "paired": language.ratio,
+        "share": lambda share: language.percent(share, 2 if anomaly.kind == "impossible" else 0),
+    }
+    return texts.get(name, str)(value)

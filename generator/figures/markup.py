@@ -8,7 +8,7 @@ sort by. Figures keep their order in right-to-left text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from html import unescape
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """What the template shows."""
+    """A table in one language."""
 
     caption: str
     head: tuple[TableCell, ...]
@@ -87,7 +87,7 @@ class Table:
 
 
 def _cell(cell: TableCell, own: str = "") -> str:
-    """Return a cell with its attributes: what it sorts by, and its classes."""
+    """Return a cell with its attributes: its sort key and its classes."""
     if not cell.html:
         return ""
     sort = f'data-sort="{cell.sort}" ' if cell.sort is not None else ""
@@ -102,20 +102,10 @@ def figure(chart: Chart, pictures: tuple[str, str], data: tuple[str, str]) -> st
     `data` is an address and a label.
     """
     light, dark = pictures
-    return render(
-        "figure.html.jinja",
-        chart=chart,
-        width=WIDTH,
-        height=height(chart.drawing),
-        light=light,
-        dark=dark,
-        data=data[0],
-        label=data[1],
-    )
+    address, label = data
+    size = {"width": WIDTH, "height": height(chart.drawing)}
+    return render("figure.html.jinja", chart=chart, light=light, dark=dark, data=address, label=label, **size)
 
-
-MOST_NOTES = 3
-"""Doubts of one kind that a table tells one by one. More are counted."""
 
 WHOLE = 28
 """Letters of the longest command or word of code that is not broken: the narrowest phone has room for as many."""
@@ -125,32 +115,24 @@ _AFTER_PUNCTUATION = re.compile('(?<=[、。，：；！？）」])(?=<code clas
 """Where a line may end although browsers keep a hyphen with what precedes it."""
 
 _WORD = re.compile(r"\S+")
-_BREAKABLE = re.compile(r"[-/]")
 _PART = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])")
+"""Where a long name may be broken."""
 
 
 def unbroken(html: str) -> str:
     """Keep lines from breaking within short inline code, and within the options of a long one."""
-    return _AFTER_PUNCTUATION.sub("<wbr>", _CODE.sub(_unbroken, html))
 
+    def of_code(code: re.Match[str]) -> str:
+        if code[1] and len(unescape(code[1])) <= WHOLE:
+            return f'<code class="whole">{code[1]}</code>'
+        return f"<code>{_WORD.sub(of_word, code[1])}</code>" if code[1] else code[0]
 
-def _unbroken(code: re.Match[str]) -> str:
-    if not code[1]:
-        return code[0]
-    if _is_short(code[1]):
-        return f'<code class="whole">{code[1]}</code>'
-    return f"<code>{_WORD.sub(_unbroken_word, code[1])}</code>"
+    def of_word(word: re.Match[str]) -> str:
+        if len(unescape(word[0])) > WHOLE:
+            return _PART.sub("<wbr>", word[0])
+        return f'<span class="whole">{word[0]}</span>' if re.search("[-/]", word[0]) else word[0]
 
-
-def _unbroken_word(word: re.Match[str]) -> str:
-    """Return a word of code: an option whole, a long name with places to break."""
-    if not _is_short(word[0]):
-        return _PART.sub("<wbr>", word[0])
-    return f'<span class="whole">{word[0]}</span>' if _BREAKABLE.search(word[0]) else word[0]
-
-
-def _is_short(html: str) -> bool:
-    return len(unescape(html)) <= WHOLE
+    return _AFTER_PUNCTUATION.sub("<wbr>", _CODE.sub(of_code, html))
 
 
 def render(template: str, **values: Any) -> str:
@@ -172,6 +154,13 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
+MOST_NOTES = 3
+"""Doubts of one kind that a table tells one by one. More are counted."""
+
+_UNTOLD = (None, "", (), "unknown")
+"""Values that tell nothing."""
+
+
 @dataclass(frozen=True)
 class Tables:
     """Turns lines of `tables` into Markdown, with the rows that they describe from `results`."""
@@ -183,26 +172,32 @@ class Tables:
     def rows(self, lines: pd.DataFrame, rows: Rows, headline: str, *, brief: bool = False) -> str:
         """Return a table about `rows`. Where it has latencies, statuses and doubts are explained below it."""
         kinds = {series(name)[0] for name in lines.columns}
-        has_latencies = kinds & {VERSION, SIZE} or any(name.endswith("_ms") for name in lines.columns)
-        statuses = status_notes(rows, self.words) if has_latencies else []
-        notes = [*statuses, *self._doubted(rows)] if has_latencies or ON in kinds else []
+        has_latencies = bool(kinds & {VERSION, SIZE}) or any(kind.endswith("_ms") for kind in kinds)
+        notes = self._statuses(rows) if has_latencies else []
+        if has_latencies or ON in kinds:
+            notes += self._doubts(rows)
         return self.table(lines, self.caption(rows, headline, brief=brief), notes)
 
     def table(self, lines: pd.DataFrame, caption: str, notes: Iterable[str] = ()) -> str:
         """Return a table of any lines, at least one. A column in which nothing is known is left out."""
         values = records(lines)
-        columns = [each for each in map(column, lines.columns) if _says(each, (line[each.name] for line in values))]
-        head = tuple(
-            TableCell(escape(self.words.heading(each.name)), scope="col", classes=_classes(each)) for each in columns
-        )
+        columns = {
+            name: each
+            for name, each in ((name, column(name)) for name in lines.columns)
+            if each.name in STATUS_SHOWN or any(line[name] not in _UNTOLD for line in values)
+        }
+        head = []
+        for name, each in columns.items():
+            classes = "number " * (each.alignment == "end") + "decisive" * each.decisive
+            head.append(TableCell(escape(self.words.heading(name)), classes=classes.strip()))
         body = tuple(self._line(line, columns) for line in values)
-        return Table(caption, head, body, tuple(notes), sortable=len(body) > 1).markdown()
+        return Table(caption, tuple(head), body, tuple(notes), sortable=len(body) > 1).markdown()
 
     def environment(self, lines: pd.DataFrame, caption: str) -> str:
         """Return environments side by side, a property a row: there are few, with many properties."""
         rows = [self.results.by_label[label] for label in lines.index]
         heads = [self.words.facts([self.words.device(row), self.words.named("origin", row["origin"])]) for row in rows]
-        head = [TableCell(each, scope="col") for each in (escape(self.words.heading("property")), *heads)]
+        head = map(TableCell, (escape(self.words.heading("property")), *heads))
         body = []
         for name, values in lines.items():
             shown = zip(plain(values), rows, strict=True)
@@ -211,7 +206,7 @@ class Tables:
         return Table(caption, tuple(head), tuple(body), sortable=False).markdown()
 
     def caption(self, rows: Rows, headline: str, *, brief: bool = False) -> str:
-        """Return what a table shows, and what all its rows have in common: see `Words.selection`."""
+        """Return the headline of a table and the facts that all its rows share: see `Words.selection`."""
         single = any(row["processes"] == 1 and row["speedup_low"] is not None for row in rows)
         note = self.words.one_process() if single and not brief else ""
         facts = self.words.facts([self.words.phrase(headline), self.words.selection(rows, brief=brief)])
@@ -221,45 +216,27 @@ class Tables:
     def _cells(self) -> Cells:
         return Cells(self.words, self.results, self.link)
 
-    def _line(self, line: Row, columns: Sequence[Column]) -> Line:
+    def _line(self, line: Row, columns: Mapping[str, Column]) -> Line:
         row = self.results.by_label[line["row"]]
-        cells = [self._cells.of(each, line[each.name], row) for each in columns]
+        cells = [self._cells.of(each, line[name], row) for name, each in columns.items()]
         doubtful = "compiled_ms" in line and row["verdict"] == "doubtful"
         if doubtful:
             cells[0] = cells[0]._replace(html=Markup('{} <span class="doubt">{}</span>').format(cells[0].html, DOUBT))
         return Line(tuple(cells), doubtful, id=line.get("sized_model", ""))
 
-    def _doubted(self, rows: Rows) -> list[str]:
+    def _statuses(self, rows: Rows) -> list[str]:
+        """Return a sentence for each status that occurs, except pass; of skipped rows also the reasons, as recorded."""
+        words, found = self.words, {row["status"] for row in rows} - {Status.PASS}
+        message = words.language.gettext("%(status)s – %(explanation)s")
+        bold = {status: Markup("<b>{}</b>").format(words.status(status)) for status in Status if status in found}
+        notes = [
+            words.say(message, status=status, explanation=words.status_explained(each)) for each, status in bold.items()
+        ]
+        reasons = dict.fromkeys(row["reason"] for row in rows if row["status"] == Status.SKIPPED and row["reason"])
+        return [*notes, *(Markup('<code lang="en">{}</code>').format(reason) for reason in reasons)]
+
+    def _doubts(self, rows: Rows) -> list[str]:
         """Return a note on each doubt, or one for all of a kind where these are many."""
         anomalies = [anomaly for row in rows for anomaly in self.results.doubts.get(row["row"], ())]
         groups = gathered(anomalies, MOST_NOTES)
         return [marked(findings.told(group, self.results.by_label, self.words)) for group in groups]
-
-
-def status_notes(rows: Rows, words: Words) -> list[str]:
-    """Return a sentence for each status that occurs, except pass. What was skipped has its reason, as recorded."""
-    found = {row["status"] for row in rows} - {Status.PASS}
-    notes = [
-        words.say(
-            words.language.gettext("%(status)s – %(explanation)s"),
-            status=Markup("<b>{}</b>").format(words.status(status)),
-            explanation=words.status_explained(status),
-        )
-        for status in Status
-        if status in found
-    ]
-    reasons = dict.fromkeys(row["reason"] for row in rows if row["status"] == Status.SKIPPED and row["reason"])
-    return [*notes, *(Markup('<code lang="en">{}</code>').format(reason) for reason in reasons)]
-
-
-def _says(column: Column, values: Iterable[Any]) -> bool:
-    """Return whether a column tells anything."""
-    return column.name in STATUS_SHOWN or any(value not in _UNTOLD for value in values)
-
-
-_UNTOLD = (None, "", (), "unknown")
-
-
-def _classes(column: Column) -> str:
-    """Return the classes of the heading of a column."""
-    return " ".join(filter(None, ("number" * (column.alignment == "end"), "decisive" * column.decisive)))

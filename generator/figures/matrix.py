@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -31,27 +31,19 @@ MODELS, DEVICES, CHOICES = 40, 12, 24
 STEPS = (1.25, 1.5, 2.0)
 """Speedups at which the colour of a gain changes. Losses change theirs at the inverse of the first."""
 
-_COLUMNS = ["device", "model", "torch", "compile_mode", "dtype", "batch_size", "dynamic", "origin"]
-
 Place = Callable[[Row], str]
 """Returns the address at which a page has more about a row."""
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """The rows of one batch size and mode. `labels` has the label of a row by its model and device; `order` has the
-    slugs of all devices in the order of the results."""
+    """The rows of one batch size and mode. `labels` has the label of a row by its model and device; `devices` are slugs
+    in the order of the results: the reader's own machine first, then accelerators."""
 
     batch_size: int
     compile_mode: str
     labels: Mapping[tuple[str, str], int]
-    order: Sequence[str]
-
-    @property
-    def devices(self) -> tuple[str, ...]:
-        """Slugs of the devices in the order of the results: the reader's own machine first, then accelerators."""
-        own = {device for _, device in self.labels}
-        return tuple(device for device in self.order if device in own)
+    devices: Sequence[str]
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -60,27 +52,23 @@ class Matrix:
 
     def limited(self) -> Matrix:
         """Return the models and devices that have the most rows, all of them where they are few."""
-        models = _most(MODELS, (model for model, _ in self.labels))
-        devices = _most(DEVICES, (device for _, device in self.labels))
+        models = dict(Counter(model for model, _ in self.labels).most_common(MODELS))
+        devices = dict(Counter(device for _, device in self.labels).most_common(DEVICES))
         kept = {(m, d): label for (m, d), label in self.labels.items() if m in models and d in devices}
-        return replace(self, labels=kept)
-
-
-def _most(count: int, names: Iterable[str]) -> set[str]:
-    return {name for name, _ in Counter(names).most_common(count)}
+        return replace(self, labels=kept, devices=[device for device in self.devices if device in devices])
 
 
 def matrices(cells: pd.DataFrame) -> list[Matrix]:
     """Return a matrix of latencies for each mode and batch size, ``default`` and the smallest first."""
     cells = cells[cells["workload"] == "latency"]
     found: dict[tuple[str, int], dict[tuple[str, str], int]] = {}
-    for row in sorted(records(cells[_COLUMNS]), key=_precedence):
+    for row in sorted(records(cells), key=_precedence):
         labels = found.setdefault((row["compile_mode"], row["batch_size"]), {})
         labels[row["model"], row["device"]] = row["row"]  # the last one takes precedence
-    order = list(dict.fromkeys(cells["device"].tolist()))
+    order = {device: at for at, device in enumerate(cells["device"].unique())}
     return [
-        Matrix(size, mode, found[mode, size], order)
-        for mode, size in sorted(found, key=lambda at: (mode_order(at[0]), at[1]))
+        Matrix(size, mode, labels, sorted({device for _, device in labels}, key=order.__getitem__))
+        for (mode, size), labels in sorted(found.items(), key=lambda each: (mode_order(each[0][0]), each[0][1]))
     ]
 
 
@@ -95,7 +83,7 @@ def leading(results: Results) -> Mapping[tuple[str, str, int], int]:
 
 
 def limited(found: Sequence[Matrix]) -> list[Matrix]:
-    """Return what one page has room for: the choices with the most rows, in their order."""
+    """Return the choices with the most rows, as many as a page has room for, in their order."""
     largest = sorted(found, key=lambda each: -len(each.labels))[:CHOICES]
     return [each.limited() for each in found if each in largest]
 
@@ -103,7 +91,7 @@ def limited(found: Sequence[Matrix]) -> list[Matrix]:
 def _precedence(row: Row) -> tuple[object, ...]:
     """Order the rows that compete for a place: measured ones win, then float32, then stable releases, then the newest.
 
-    Float32 is what all devices have, so that the figures of a matrix can be compared.
+    All devices have float32, so the figures of a matrix can be compared.
     """
     is_measured, is_float32 = row["origin"] == "measured", row["dtype"] == "float32"
     return is_measured, is_float32, *release_order(row["torch"]), row["dynamic"] == "auto"
@@ -156,59 +144,41 @@ class MatrixTables:
     def table(self, matrix: Matrix) -> Table:
         """Return a matrix as a table: the model with the largest gain first, accelerators before CPUs."""
         rows = {at: self.results.by_label[label] for at, label in matrix.labels.items()}
-        gains = dict.fromkeys(matrix.models, 0.0)
+        of_device = {device: [row for (_, own), row in rows.items() if own == device] for device in matrix.devices}
+        cpus = [device for device, own in of_device.items() if own[0]["device_type"] == "cpu"]
+        apart = {device: " apart" * (device in cpus[:1] and device != matrix.devices[0]) for device in matrix.devices}
+        gains, names = dict.fromkeys(matrix.models, 0.0), dict[str, TableCell]()
         for (model, _), row in rows.items():
+            name = Markup('<a href="{}">{}</a>').format(self.link("model", model), self.words.value(row["model_label"]))
+            names[model] = TableCell(name)
             if is_compared(row) and row["verdict"] != "doubtful":
                 gains[model] = max(gains[model], row["speedup"])
-        models = sorted(matrix.models, key=lambda model: (-gains[model], model))
-        kinds = {row["device"]: row["device_type"] for row in rows.values()}
-        first_cpu = next((device for device in matrix.devices if kinds[device] == "cpu"), "")
-        apart = {device: " apart" for device in matrix.devices[1:] if device == first_cpu}
-        body = (
-            Line(
-                (
-                    self._model(next(row for (own, _), row in rows.items() if own == model)),
-                    *(self._cell(rows.get((model, device)), apart.get(device, "")) for device in matrix.devices),
-                )
-            )
-            for model in models
+        body = tuple(
+            Line((names[model], *(self._cell(rows.get((model, device)), apart[device]) for device in matrix.devices)))
+            for model in sorted(matrix.models, key=lambda model: (-gains[model], model))
         )
-        head = (
-            TableCell(self.words.heading("model"), scope="col"),
-            *(
-                self._device([row for (_, own), row in rows.items() if own == each], apart.get(each, ""))
-                for each in matrix.devices
-            ),
+        heads = (self._device(own, apart[device]) for device, own in of_device.items())
+        headline = self.words.phrase(self.words.language.gettext("Speedup of the compiled model over eager"))
+        first = next(iter(rows.values()))
+        caption = self.words.facts(
+            [headline, *(self.words.fact(name, first) for name in ("batch_size", "compile_mode"))]
         )
-        return Table(self._caption(next(iter(rows.values()))), head, tuple(body), sortable=False)
-
-    def _caption(self, row: Row) -> str:
-        headline = self.words.language.gettext("Speedup of the compiled model over eager")
-        chosen = (self.words.fact(name, row) for name in ("batch_size", "compile_mode"))
-        return self.words.facts([self.words.phrase(headline), *chosen])
+        return Table(caption, (TableCell(self.words.heading("model")), *heads), body, sortable=False)
 
     def _device(self, rows: Sequence[Row], apart: str) -> TableCell:
         """Show a device, with the versions of PyTorch and the origin of its rows below it."""
-        own = self.results.own_devices
+        words, own = self.words, self.results.own_devices
         facts = [
-            *(self.words.fact("torch", row) for row in rows),
-            *(self.words.machine(row, own) or self.words.named("origin", row["origin"]) for row in rows),
+            *(words.fact("torch", row) for row in rows),
+            *(words.machine(row, own) or words.named("origin", row["origin"]) for row in rows),
+            *(words.fact("dtype", row) for row in rows if row["dtype"] != "float32"),
         ]
-        facts += [self.words.fact("dtype", row) for row in rows if row["dtype"] != "float32"]
-        facts += [
-            self.words.phrase(self.words.freed_memory())
-            for row in rows
-            if row["malloc"] == "default" and row["device_type"] == "cpu"
-        ]
-        address, name = self.link("device", rows[0]["device"]), self.words.device(rows[0])
+        if any(row["malloc"] == "default" and row["device_type"] == "cpu" for row in rows):
+            facts.append(words.phrase(words.language.gettext("glibc's default")))  # its way of freeing memory
         html = Markup('<a href="{}">{}</a><br><small>{}</small>').format(
-            address, name, self.words.lines(dict.fromkeys(facts))
+            self.link("device", rows[0]["device"]), words.device(rows[0]), words.lines(dict.fromkeys(facts))
         )
-        return TableCell(html, classes=f"number{apart}", scope="col")
-
-    def _model(self, row: Row) -> TableCell:
-        address, name = self.link("model", row["model"]), self.words.value(row["model_label"])
-        return TableCell(Markup('<a href="{}">{}</a>').format(address, name))
+        return TableCell(html, classes=f"number{apart}")
 
     def _cell(self, row: Row | None, apart: str) -> TableCell:
         """Show the speedup, or the status of a row without one, as a link whose name says it in words."""
@@ -217,38 +187,28 @@ class MatrixTables:
             nothing = Markup('<span class="atlas-unseen">{}</span>').format(self.words.phrase(gettext("not measured")))
             return TableCell(nothing, classes=f"number{apart}")
         text: str = escape(self.words.status(row["status"]) or UNKNOWN)
+        spoken = Words(self.words.language, html=False)  # plain text, for screen readers
+        outcome, colour = spoken.status_in_words(row["status"]) or gettext("unknown"), "status"
         if is_compared(row):
-            text = self.words.value(self._figure(row))
+            places = digits(row, "speedup")
+            figure = self.words.language.ratio(row["speedup"], places)
+            colour = tone(row["verdict"], round(row["speedup"], places))
+            text, outcome = self.words.value(figure), spoken.noted(figure, spoken.named("verdict", row["verdict"]))
         if row["verdict"] == "doubtful":
             text = Markup('{}<span class="doubt">{}</span>').format(text, DOUBT)
-        html = Markup('<a href="{}" aria-label="{}">{}</a>').format(self.place(row), self._name(row), text)
-        colour = tone(row["verdict"], round(row["speedup"], digits(row, "speedup"))) if is_compared(row) else "status"
-        return TableCell(html, classes=f"number {colour}{apart}".strip())
-
-    def _figure(self, row: Row) -> str:
-        return self.words.language.ratio(row["speedup"], digits(row, "speedup"))
-
-    def _name(self, row: Row) -> str:
-        """Return the name of a cell for screen readers: plain text."""
-        words = Words(self.words.language, html=False)
-        gettext = words.language.gettext
-        outcome = words.status_in_words(row["status"]) or gettext("unknown")
-        if is_compared(row):
-            outcome = words.noted(self._figure(row), words.named("verdict", row["verdict"]))
         message = gettext("%(model)s on %(device)s: %(outcome)s")
-        return words.say(message, model=row["model_label"], device=words.device(row), outcome=outcome)
+        name = spoken.say(message, model=row["model_label"], device=spoken.device(row), outcome=outcome)
+        html = Markup('<a href="{}" aria-label="{}">{}</a>').format(self.place(row), name, text)
+        return TableCell(html, classes=f"number {colour}{apart}".strip())
 
     def _legend(self) -> list[tuple[str, str]]:
         """Return the class and the text of each colour, from the largest loss to the largest gain, and of the marks."""
-        gettext, ratio = self.words.language.gettext, self.words.language.ratio
-        first, *others = STEPS
-        bounds = [
-            ("loss-2", f"≤ {ratio(1 / first)}"),
-            ("loss-1", f"> {ratio(1 / first)}"),
-            ("", ""),
-            ("gain-1", f"< {ratio(first)}"),
-            *((f"gain-{step}", f"≥ {ratio(bound)}") for step, bound in enumerate((first, *others), start=2)),
+        gettext, ratio, value = self.words.language.gettext, self.words.language.ratio, self.words.value
+        return [
+            ("loss-2", value(f"≤ {ratio(1 / STEPS[0])}")),
+            ("loss-1", value(f"> {ratio(1 / STEPS[0])}")),
+            ("", self.words.phrase(gettext("same or inconclusive"))),
+            ("gain-1", value(f"< {ratio(STEPS[0])}")),
+            *((f"gain-{step}", value(f"≥ {ratio(bound)}")) for step, bound in enumerate(STEPS, start=2)),
+            ("doubtful", self.words.say(gettext("%(mark)s doubtful"), mark=DOUBT)),
         ]
-        told = [(tone, self.words.value(text)) for tone, text in bounds]
-        told[2] = ("", self.words.phrase(gettext("same or inconclusive")))
-        return [*told, ("doubtful", self.words.say(gettext("%(mark)s doubtful"), mark=DOUBT))]

@@ -1,4 +1,4 @@
-"""What each source of figures measures, in the words of a language: written once, shown wherever its figures are.
+"""Descriptions of the sources of figures in one language: written once, shown wherever their figures are.
 
 Takes the profile of a record; returns a `SourceText`. Add a profile here when its figures join the atlas; until then a
 source speaks through the note of its importer.
@@ -19,7 +19,7 @@ OURS = "measured"
 
 @dataclass(frozen=True)
 class SourceText:
-    """What a reader has to know about the figures of a source. Each text but the name is one or more sentences."""
+    """The description of a source. Each text but the name is one or more sentences."""
 
     key: str
     name: str  # where there is little room, such as in a caption

@@ -2,8 +2,8 @@
 
 Each function takes a DataFrame of cells and returns one with the lines of a table. The index of a line is the label of
 the row that it describes, or of the first of them; its columns are those that a reader sees, in their order, under the
-names of `generator.data.registry`. A column such as ``best_model`` holds the label of another row. The rows that a
-table is about are those of the function beside it: `modes` takes `mode_rows`.
+names of `generator.data.registry`. A column such as ``best_model`` holds the label of another row. A table takes the
+rows of the function beside it: `modes` those of `mode_rows`.
 
 The conclusion follows the name of a line, so that a phone shows both: the decisive columns of the registry. Whatever
 else distinguishes the lines comes next, then the figures behind the conclusion, and sources and counts at the end.
@@ -12,7 +12,8 @@ else distinguishes the lines comes next, then the figures behind the conclusion,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -21,8 +22,6 @@ from generator.data.lint import Anomaly
 from generator.data.registry import COORDINATES, ON, SIZE, VERSION, column
 from generator.data.selection import (
     Groups,
-    by_value,
-    comparisons,
     is_comparison,
     is_trusted,
     mode_order,
@@ -40,7 +39,7 @@ ENVIRONMENT = (
     *("torch", "transformers", "python", "platform", "accelerator", "driver"),
     *("cores", "threads", "memory_gb", "settings", "commit"),
 )
-"""What the environment of a record consists of, in the order in which it is shown."""
+"""The columns of an environment, in the order in which they are shown."""
 
 
 # ── One line per row ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -69,6 +68,12 @@ def _among(is_chosen: Callable[[pd.DataFrame], pd.Series]) -> Choose:
     return lambda cells: where(cells, is_chosen(cells))
 
 
+def _in_order(cells: pd.DataFrame, labels: pd.Index, *keys: Iterable[Any]) -> pd.DataFrame:
+    """Return the cells with these labels, sorted by their keys."""
+    order = sorted(zip(*keys, labels, strict=True), key=lambda each: each[:-1])
+    return cells.loc[[label for *_, label in order]]
+
+
 def latency(cells: pd.DataFrame) -> pd.DataFrame:
     """Both latencies of each row with their ratio. What all rows have in common belongs in the caption."""
     interval = ["speedup_low"] if cells["speedup_low"].notna().any() else []
@@ -87,51 +92,36 @@ def slower(cells: pd.DataFrame, most: int = 10) -> pd.DataFrame:
 
 
 slower_rows = _among(lambda cells: is_trusted(cells) & (cells["verdict"] == "slower"))
-"""Returns the trusted comparisons whose compiled model is slower."""
 
+compile_rows = _among(lambda cells: cells["compile_cold_s"].notna())
 compile_cost = _shown(
     ["break_even_calls"],
     *("compile_cold_s", "compile_warm_s", "graphs", "graph_breaks", "dynamo_s", "aot_autograd_s", "inductor_s"),
 )
-"""What compiling costs and when it pays off."""
-
 break_even = _shown(
     ["break_even_calls", "break_even_warm_calls"], "compile_cold_s", "compile_warm_s", "eager_ms", "compiled_ms"
 )
-"""When compiling pays off, with an empty and with a filled cache."""
 
-compile_rows = _among(lambda cells: cells["compile_cold_s"].notna())
-"""Returns the rows that have the cost of compiling."""
+memory_rows = _among(lambda cells: (cells["eager_peak_memory_gb"] > 0) | (cells["compiled_peak_memory_gb"] > 0))
+memory = _shown(["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory_gb")
+
+efficiency_rows = _among(lambda cells: cells["eager_flop_s"].notna())
+efficiency = _shown(["compiled_flop_s"], "eager_flop_s", "eager_copy_share", "compiled_copy_share", "flop")
 
 modes = _shown(["change"], "break_even_calls", "compiled_ms", "compile_cold_s", "compile_warm_s")
-"""The modes of the same cells, below each other: the latency, and what it costs to get there."""
 
 
 def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of cells that are known in several modes, those of a cell together."""
+    """Return the rows of cells that are known in several modes, cell by cell."""
     keys = cells[[*COORDINATES]].sort_values("model", kind="stable")
     number = _numbered_but(keys, "compile_mode")
     several = number[keys["compile_mode"].groupby(number).transform("nunique") > 1]
-    order = zip(several.tolist(), map(mode_order, keys.loc[several.index, "compile_mode"]), several.index, strict=True)
-    return cells.loc[[label for *_, label in sorted(order, key=lambda each: each[:2])]]
+    return _in_order(cells, several.index, several, keys.loc[several.index, "compile_mode"].map(mode_order))
 
 
 def _numbered_but(cells: pd.DataFrame, coordinate: str) -> pd.Series:
     """Return a number for each cell, the same for cells that differ in this coordinate alone."""
     return numbered(cells, [name for name in COORDINATES if name != coordinate])
-
-
-memory = _shown(["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory_gb")
-"""Peak memory of both variants."""
-
-memory_rows = _among(lambda cells: (cells["eager_peak_memory_gb"] > 0) | (cells["compiled_peak_memory_gb"] > 0))
-"""Returns the rows that have the peak memory of a variant."""
-
-efficiency = _shown(["compiled_flop_s"], "eager_flop_s", "eager_copy_share", "compiled_copy_share", "flop")
-"""Share of the device's peak that each variant reaches."""
-
-efficiency_rows = _among(lambda cells: cells["eager_flop_s"].notna())
-"""Returns the rows whose operations were counted."""
 
 
 def causes(cells: pd.DataFrame) -> pd.DataFrame:
@@ -148,79 +138,67 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     the newest of each cell; `cells` are those of all runs."""
     alike = (*COORDINATES, "processor")
     keys = cells[[*alike, "device_type", "malloc", "measured_at", "change", "status"]]
-    keys = comparisons(where(keys, (keys["device_type"] == "cpu") & (keys["origin"] == "measured")))
+    keys = keys[is_comparison(keys) & (keys["device_type"] == "cpu") & (keys["origin"] == "measured")]
     keys = keys.sort_values("measured_at", kind="stable", na_position="first")
-    by_malloc = _labels_of(keys["malloc"], numbered(keys, alike))
-    return _pairs(cells, by_malloc.get("default", {}), by_malloc.get("keep", {}))
+    return _pairs(cells, _labels(keys["malloc"], numbered(keys, alike)), "default", "keep")
 
 
 # ── Graphs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+break_rows = _among(lambda cells: cells["graph_break_reasons"] != "")
+skip_rows = _among(lambda cells: cells["cudagraph_skip_reasons"] != "")
+recompile_rows = _among(lambda cells: (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
+
 
 def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per place at which Dynamo ended a graph, with the modes in which it did."""
-    parts = {"reason": lambda element: str(element["reason"]), "location": lambda element: str(element["location"])}
-    return _graph_lines(cells, "graph_break_reasons", parts)
-
-
-break_rows = _among(lambda cells: cells["graph_break_reasons"] != "")
-"""Returns the rows with graph breaks."""
+    found = _elements(cells, "graph_break_reasons")
+    parts = {name: found["reason"].str.get(name) for name in ("reason", "location")}
+    return _by_mode(found.assign(**parts), *parts)
 
 
 def skips(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per reason for which CUDA graphs were skipped, with the modes in which they were."""
-    return _graph_lines(cells, "cudagraph_skip_reasons", {"reason": str})
-
-
-skip_rows = _among(lambda cells: cells["cudagraph_skip_reasons"] != "")
-"""Returns the rows in which CUDA graphs were skipped."""
-
-
-def _graph_lines(cells: pd.DataFrame, reasons: str, parts: dict[str, Callable[[Any], str]]) -> pd.DataFrame:
-    """One line per model, device and distinct element of a column of JSON lists."""
-    known = cells[["model", "device", "compile_mode", reasons]].sort_values(["model", "device"], kind="stable")
-    elements = known[reasons].map(json.loads).explode()
-    found = known.loc[elements.index].assign(**{name: elements.map(part) for name, part in parts.items()})
-    return _by_mode(Groups(found, "model", "device", *parts), *parts)
+    return _by_mode(_elements(cells, "cudagraph_skip_reasons"), "reason")
 
 
 def recompiles(cells: pd.DataFrame) -> pd.DataFrame:
     """How often Dynamo traced again, with the modes that came out so: with the inputs of the measurement, and when
     other batch sizes follow."""
-    counts = ("recompiles", "batch_size_recompiles", "dynamic")
-    ordered = cells[["model", "device", "compile_mode", *counts]].sort_values(["model", "device"], kind="stable")
-    return _by_mode(Groups(ordered, "model", "device", *counts), *counts)
+    return _by_mode(cells, "recompiles", "batch_size_recompiles", "dynamic")
 
 
-recompile_rows = _among(lambda cells: (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
-"""Returns the rows in which Dynamo traced again, or was made to by other batch sizes."""
+def _elements(cells: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return a row for each element of a column of JSON lists, as its reason."""
+    lists = cells[column].map(json.loads)
+    return cells[["model", "device", "compile_mode"]].assign(reason=lists).explode("reason")
 
 
-def _by_mode(groups: Groups, *columns: str) -> pd.DataFrame:
-    """One line per group: its model, these columns, its device, and its modes."""
-    first = {name: groups.first[name] for name in ("model", *columns, "device")}
-    return _lines(groups, **first, modes=groups.values("compile_mode"))
+def _by_mode(cells: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """One line per model, device and value of these columns, with its modes."""
+    ordered = cells.sort_values(["model", "device"], kind="stable")
+    return _lines(Groups(ordered, "model", "device", *columns), "model", *columns, "device", "modes")
 
 
 # ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 ACROSS_VERSIONS = ("device", "model", "compile_mode", "batch_size", "dtype")
-"""What the versions of a cell have in common."""
+"""Columns in which the versions of a cell agree."""
 
 
 def versions(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per cell that several versions of torch have in common, with a column for each version.
 
-    The columns ``torch 2.0.1`` hold the labels of the rows; `version_change`, by variant, compares the newest with the
-    oldest.
+    The columns ``version 2.0.1`` hold the labels of the rows; `version_change`, by variant, compares the newest with
+    the oldest.
     """
     number = numbered(cells, ACROSS_VERSIONS)
-    newest = cells[~number.duplicated(keep="last")]
-    by_variant = {variant: version_changes(cells, variant).tolist() for variant in ("eager", "compiled")}
-    changes = [dict(zip(by_variant, each, strict=True)) for each in zip(*by_variant.values(), strict=True)]
+    latencies = cells[["eager_ms", "compiled_ms"]].set_axis(["eager", "compiled"], axis=1).groupby(number)
+    changes = (latencies.last() / latencies.first() - 1).to_dict("records")
     # Versions and origins stand side by side, so they don't tell the lines apart.
+    newest = cells[~number.duplicated(keep="last")]
     lines = newest.assign(version_change=pd.Series(changes, newest.index), torch="", origin="")
-    return shown(lines, ["version_change"]).assign(**_side_by_side(VERSION, cells["torch"], number, version_order))
+    return _beside(shown(lines, ["version_change"]), VERSION, _labels(cells["torch"], number), version_order)
 
 
 def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -233,17 +211,9 @@ def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
     keys = cells[[*ACROSS_VERSIONS, "torch", "origin", "weights", "change", "status"]]
     keys = keys.assign(is_fixed=cells["dynamic"] != "auto", cell=numbered(keys, ACROSS_VERSIONS))
     keys = keys.sort_values(["model", "origin", "is_fixed", "weights"], kind="stable")
-    keys = comparisons(keys).drop_duplicates(["cell", "torch"])
+    keys = keys[is_comparison(keys)].drop_duplicates(["cell", "torch"])
     keys = keys[keys["cell"].duplicated(keep=False)]
-    cell = numbered(keys, ["cell"])
-    order = zip(cell.tolist(), map(version_order, keys["torch"]), keys.index.tolist(), strict=True)
-    return cells.loc[[label for *_, label in sorted(order, key=lambda each: each[:2])]]
-
-
-def version_changes(known: pd.DataFrame, variant: str) -> pd.Series:
-    """Return the change of a variant's latency from the oldest to the newest version of each cell of `version_rows`."""
-    latencies = known[f"{variant}_ms"].groupby(numbered(known, ACROSS_VERSIONS))
-    return latencies.last() / latencies.first() - 1
+    return _in_order(cells, keys.index, numbered(keys, ["cell"]), keys["torch"].map(version_order))
 
 
 # ── Batch sizes ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -253,7 +223,7 @@ def batches(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per model, with a column of labels of rows for each batch size."""
     number = _numbered_but(cells, "batch_size")
     lines = shown(cells[~number.duplicated()].assign(batch_size=0), [])
-    return lines.assign(**_side_by_side(SIZE, cells["batch_size"].astype(str), number, int))
+    return _beside(lines, SIZE, _labels(cells["batch_size"], number), int)
 
 
 def batch_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -266,7 +236,7 @@ def batch_rows(cells: pd.DataFrame) -> pd.DataFrame:
 # ── Throughput ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _COLUMN = ("device", "torch", "compile_mode", "dtype")
-"""What the rows of a column of `throughput` have in common."""
+"""Columns in which the rows of a column of `throughput` agree."""
 
 
 def throughput(cells: pd.DataFrame) -> pd.DataFrame:
@@ -278,9 +248,9 @@ def throughput(cells: pd.DataFrame) -> pd.DataFrame:
     names = pd.Series(["\n".join(each) for each in facts], keys.index)
     newest_first = sorted(zip(keys["torch"], names, strict=True), key=lambda each: version_order(each[0]), reverse=True)
     number = numbered(cells, ("model", "input_size"))
-    columns = _side_by_side(ON, names, number, [name for _, name in newest_first].index)
     first = cells["model"][~number.duplicated()]
-    return pd.DataFrame({"sized_model": first.where(~first.duplicated(), ""), **columns}, first.index)
+    lines = pd.DataFrame({"sized_model": first.where(~first.duplicated(), "")})
+    return _beside(lines, ON, _labels(names, number), [name for _, name in newest_first].index)
 
 
 def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -288,20 +258,7 @@ def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
     rows = where(cells, cells["workload"] == "throughput")
     number = numbered(rows, _COLUMN)
     rows = where(rows, number.isin(number[rows["eager_images_s"].notna()]))
-    keys = zip(rows["model"], rows["input_size"], rows.index.tolist(), strict=True)
-    return rows.loc[[label for *_, label in sorted(keys, key=lambda key: (key[0], len(key[1]), key[1]))]]
-
-
-def _side_by_side(
-    series: str, names: pd.Series, number: pd.Series, order: Callable[[str], Any]
-) -> dict[str, pd.api.extensions.ExtensionArray]:
-    """Return a column of labels of rows for each name, in this order: by the number of the line of each row."""
-    labels = _labels_of(names, number)
-    lines = range(number.nunique())
-    return {
-        f"{series} {name}": pd.array([labels[name].get(line) for line in lines], dtype="Int64")
-        for name in sorted(labels, key=order)
-    }
+    return _in_order(rows, rows.index, rows["model"], rows["input_size"].str.len(), rows["input_size"])
 
 
 # ── One line per group ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -316,21 +273,11 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
         cells = where(cells, cells["eager_images_s"].notna())
         newest = is_newest(cells["device"].tolist(), cells["torch"].tolist())
         cells = where(cells, pd.Series(newest, cells.index, dtype=bool))
-    groups, compared = Groups(cells, "device", "profile", "origin", "dtype"), is_trusted(cells)
-    changes = cells["change"].where(compared)
-    return _lines(
-        groups,
-        device=groups.first["device"],
-        median_change=groups.median(changes),
-        quartiles=groups.quartiles(changes),
-        slower=groups.sum(compared & (cells["verdict"] == "slower")),
-        comparisons=groups.sum(compared),
-        best_model=groups.labels(_best_first(cells)),
-        models=groups.distinct("model"),
-        batch_sizes=groups.values("batch_size", among=compared),
-        torch=groups.values("torch"),
-        source=groups.first.index,
-    )
+    groups = Groups(cells, "device", "profile", "origin", "dtype")
+    names = ("device", "median_change", "quartiles", "slower", "comparisons", "best_model", "models", "batch_sizes")
+    lines = _lines(groups, *names, "torch", "source")
+    compared = groups.values("batch_size", among=is_trusted(cells))
+    return lines.assign(batch_sizes=pd.Series(compared, lines.index))
 
 
 def is_newest(devices: Iterable[str], versions: Iterable[str]) -> list[bool]:
@@ -344,81 +291,37 @@ def is_newest(devices: Iterable[str], versions: Iterable[str]) -> list[bool]:
 
 def devices(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per device, with what there is about it, and of which kind it is where there are several."""
-    groups = Groups(cells, "device")
-    kinds = {} if is_same(groups.first["device_type"]) else {"kind": groups.first["device_type"]}
-    return _lines(
-        groups,
-        device=groups.first["device"],
-        models=groups.distinct("model"),
-        comparisons=groups.sum(is_trusted(cells)),
-        **kinds,
-        modes=groups.values("compile_mode"),
-        batch_sizes=groups.values("batch_size"),
-        torch=groups.values("torch"),
-        origin=groups.values("origin"),
-    )
+    kind = () if is_same(cells["device_type"]) else ("kind",)
+    names = ("device", "models", "comparisons", *kind, "modes", "batch_sizes", "torch", "origin")
+    return _lines(Groups(cells, "device"), *names)
 
 
 def models(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per model, by task, with its largest gain."""
-    by_task = cells.sort_values(["task", "model"], kind="stable")
-    groups = Groups(by_task, "model")
-    return _lines(
-        groups,
-        model=groups.first["model"],
-        best_device=groups.labels(_best_first(by_task)),
-        task=groups.first["task"],
-        devices=groups.distinct("device"),
-        comparisons=groups.sum(is_trusted(by_task)),
-        checkpoint=groups.first["checkpoint"],
-    )
+    groups = Groups(cells.sort_values(["task", "model"], kind="stable"), "model")
+    return _lines(groups, "model", "best_device", "task", "devices", "comparisons", "checkpoint")
 
 
 def families(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per family of models; the median and the quartiles where all rows are of one device and origin."""
-    by_family = cells.sort_values("family", kind="stable")
-    groups, compared = Groups(by_family, "family"), is_trusted(by_family)
-    is_averaged = len(cells[["device", "origin"]].drop_duplicates()) == 1
-    changes = by_family["change"].where(compared)
-    median = {"median_change": groups.median(changes), "quartiles": groups.quartiles(changes)} if is_averaged else {}
-    return _lines(
-        groups,
-        family=groups.first["family"],
-        **median,
-        slower=groups.sum(compared & (by_family["verdict"] == "slower")),
-        **({"comparisons": groups.sum(compared)} if is_averaged else {"models": groups.distinct("model")}),
-        best_model=groups.labels(_best_first(by_family)),
-    )
+    groups = Groups(cells.sort_values("family", kind="stable"), "family")
+    if len(cells[["device", "origin"]].drop_duplicates()) == 1:
+        return _lines(groups, "family", "median_change", "quartiles", "slower", "comparisons", "best_model")
+    return _lines(groups, "family", "slower", "models", "best_model")
 
 
 def environment(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per distinct environment, the newest first, with the columns of `ENVIRONMENT` that are known for
     any."""
     distinct = ("device", "origin", *(name for name in ENVIRONMENT if name != "commit"))
-    groups = Groups(_newest_first(cells[[*distinct, "commit", "measured_at"]]), *distinct)
-    first = groups.first[[*ENVIRONMENT]]
-    known = [name for name in ENVIRONMENT if (first[name].notna() & ~first[name].isin(["", "{}"])).any()]
-    return _lines(groups, **{name: first[name] for name in known})
+    first = Groups(_newest_first(cells[[*distinct, "commit", "measured_at"]]), *distinct).first
+    return first[[name for name in ENVIRONMENT if (first[name].notna() & ~first[name].isin(["", "{}"])).any()]]
 
 
 def runs(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per run, the newest first: where its rows come from."""
-    newest_first = _newest_first(cells)
-    groups = Groups(newest_first, "run")
-    once = newest_first.drop_duplicates(["run", "device"])["run"]
-    devices_of = by_value(once.index.tolist(), once.tolist())
-    return _lines(
-        groups,
-        run=groups.first["run"],
-        origin=groups.first["origin"],
-        date=groups.first.index,
-        device_names=[tuple(devices_of[run]) for run in groups.first["run"]],
-        records=groups.sum(newest_first["attempts"]),
-        torch=groups.values("torch"),
-        transformers=groups.values("transformers"),
-        commit=groups.values("commit"),
-        licence=groups.first["source_licence"],
-    )
+    names = ("run", "origin", "date", "device_names", "records", "torch", "transformers", "commit", "licence")
+    return _lines(Groups(_newest_first(cells), "run"), *names)
 
 
 def problems(groups: Collection[Sequence[Anomaly]]) -> pd.DataFrame:
@@ -427,14 +330,37 @@ def problems(groups: Collection[Sequence[Anomaly]]) -> pd.DataFrame:
     return pd.DataFrame({"fault": positions, "finding": positions}, index=[first.rows[0] for first, *_ in groups])
 
 
-def _lines(groups: Groups, **columns: Any) -> pd.DataFrame:
-    """A line per group, with values for each."""
-    labels = groups.first.index
-    found = {}
-    for name, values in columns.items():
-        is_listed = any(isinstance(value, tuple) for value in values)
-        found[name] = pd.Series(list(values), labels, dtype="object" if is_listed else column(name).dtype)
-    return pd.DataFrame(found, index=labels)
+_SUMMARIES: Mapping[str, Callable[[Groups], Any]] = {
+    "models": lambda groups: groups.of(groups.cells["model"]).nunique(),
+    "devices": lambda groups: groups.of(groups.cells["device"]).nunique(),
+    "comparisons": lambda groups: groups.of(is_trusted(groups.cells)).sum(),
+    "slower": lambda groups: groups.of(is_trusted(groups.cells) & (groups.cells["verdict"] == "slower")).sum(),
+    "median_change": lambda groups: groups.of(groups.cells["change"].where(is_trusted(groups.cells))).median(),
+    "quartiles": lambda groups: groups.quartiles(groups.cells["change"].where(is_trusted(groups.cells))),
+    "best_model": lambda groups: groups.labels(_best_first(groups.cells)),
+    "best_device": lambda groups: groups.labels(_best_first(groups.cells)),
+    "modes": lambda groups: groups.values("compile_mode"),
+    "batch_sizes": lambda groups: groups.values("batch_size"),
+    **{name: partial(Groups.values, column=name) for name in ("torch", "transformers", "commit", "origin")},
+    "records": lambda groups: groups.of(groups.cells["attempts"]).sum(),
+    "device_names": lambda groups: groups.of(~groups.cells.duplicated(["run", "device"])).agg(_true_labels),
+    "source": lambda groups: groups.first.index,
+    "date": lambda groups: groups.first.index,
+    "kind": lambda groups: groups.first["device_type"],
+    "licence": lambda groups: groups.first["source_licence"],
+}
+"""Columns that sum up the rows of a group. Any other column has the value of the first row."""
+
+
+def _lines(groups: Groups, *names: str) -> pd.DataFrame:
+    """A line per group, with these columns."""
+    values = {name: _SUMMARIES[name](groups) if name in _SUMMARIES else groups.first[name] for name in names}
+    typed = {name: pd.Series(each, dtype=column(name).dtype) for name, each in values.items()}
+    return pd.DataFrame({name: each.set_axis(groups.first.index) for name, each in typed.items()})
+
+
+def _true_labels(values: pd.Series) -> tuple[int, ...]:
+    return tuple(values.index[values])
 
 
 def _newest_first(cells: pd.DataFrame) -> pd.DataFrame:
@@ -458,9 +384,9 @@ def batch_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     compared = trusted(where(cells, cells["workload"] == "latency"))
     for origin in ("measured", "published"):
         rows = compared.loc[compared["origin"] == origin, [*COORDINATES]]
-        by_size = _labels_of(rows["batch_size"], _numbered_but(rows, "batch_size"))
-        if len(by_size) > 1:
-            small, large = _pairs(cells, by_size[min(by_size)], by_size[max(by_size)])
+        by_size = _labels(rows["batch_size"], _numbered_but(rows, "batch_size"))
+        if len(sizes := sorted(by_size.columns.tolist())) > 1:
+            small, large = _pairs(cells, by_size, sizes[0], sizes[-1])
             if len(small):
                 return small, large
     return cells.iloc[:0], cells.iloc[:0]
@@ -479,15 +405,20 @@ def worst_row(cells: pd.DataFrame) -> int | None:
     return None if changes.empty else int(changes.index[int(changes.argmax())])
 
 
-def _labels_of(values: pd.Series, number: pd.Series) -> dict[Any, dict[int, int]]:
-    """Return the label of the last row with a value in each group, by value and number of the group."""
+def _beside(lines: pd.DataFrame, series: str, labels: pd.DataFrame, order: Callable[[Any], Any]) -> pd.DataFrame:
+    """Return the lines with the columns of a series, in this order: the labels of the rows that each shows."""
+    return lines.assign(**{f"{series} {name}": labels[name].array for name in sorted(labels, key=order)})
+
+
+def _labels(values: pd.Series, line: pd.Series) -> pd.DataFrame:
+    """Return the label of the last row of each line with each value: a row for each line, a column for each value."""
     labels: dict[Any, dict[int, int]] = {}
-    for label, value in zip(values.index.tolist(), values.tolist(), strict=True):
-        labels.setdefault(value, {})[number[label]] = label
-    return labels
+    for label, value, number in zip(values.index, values, line[values.index], strict=True):
+        labels.setdefault(value, {})[number] = label
+    return pd.DataFrame(labels, range(line.nunique()), dtype="Int64")
 
 
-def _pairs(cells: pd.DataFrame, first: dict[int, int], second: dict[int, int]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of the groups that have a label in both, side by side, in the order of the second."""
-    pairs = sorted((second[group], first[group]) for group in first.keys() & second.keys())
-    return cells.loc[[label for _, label in pairs]], cells.loc[[label for label, _ in pairs]]
+def _pairs(cells: pd.DataFrame, labels: pd.DataFrame, *ends: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows that have a label under both `ends`, side by side, in the order of the second."""
+    both = labels.reindex(columns=[*ends]).dropna().sort_values(ends[1])
+    return cells.loc[both[ends[0]]], cells.loc[both[ends[1]]]

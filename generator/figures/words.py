@@ -125,11 +125,6 @@ def is_same(values: Iterable[Any]) -> bool:
     return len(set(values)) == 1
 
 
-def varying(rows: Rows) -> list[str]:
-    """Return the coordinates that tell `rows` apart."""
-    return differing({name: [row[name] for row in rows] for name in (*PRIMARY, *SECONDARY)})
-
-
 def differing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
     """Return the coordinates that tell rows apart, from the values of each coordinate.
 
@@ -142,12 +137,6 @@ def differing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
         return not is_same(columns[name]) and len(set(zip(*primary, columns[name], strict=True))) > groups
 
     return [*(name for name in PRIMARY if not is_same(columns[name])), *(name for name in SECONDARY if splits(name))]
-
-
-def row_coordinate(columns: Sequence[str]) -> str:
-    """Return the coordinate that names a row of a chart: the model, else what is compared side by side."""
-    preferred = ("model", "batch_size", "device", "compile_mode", "torch", "origin", *SECONDARY)
-    return next((column for column in preferred if column in columns), "model")
 
 
 class Words:
@@ -167,12 +156,13 @@ class Words:
         text = escape(text) if self.html else text
         if is_isolated or self.language.direction != "rtl" or _RIGHT_TO_LEFT.search(text):
             return text
-        return Markup(self.language.isolate(text)) if self.html else self.language.embed(text)  # noqa: S704  # escaped
+        return self._safe(self.language.isolate(text) if self.html else self.language.embed(text))
 
     def say(self, message: str, **values: str) -> str:
         """Fill the placeholders of a translated message. Values are isolated, and escaped in HTML."""
         text = self.phrase(message) % {name: self.value(value) for name, value in values.items()}
-        return self._spaced(text)
+        is_cjk = self.language.locale.language in typography.CJK_LANGUAGES
+        return self._safe(typography.space_cjk(text)) if is_cjk else text
 
     def phrase(self, message: str) -> str:
         """Return a translated message without placeholders, with its Latin words isolated in HTML."""
@@ -180,8 +170,7 @@ class Words:
             return str(message)
         if isinstance(message, Untranslated):
             return message.__html__()
-        rtl = self.language.direction == "rtl"
-        return Markup(typography.isolate_latin(message) if rtl else message)  # noqa: S704  # messages may hold markup
+        return self._safe(typography.isolate_latin(message) if self.language.direction == "rtl" else message)
 
     def sentences(self, parts: Iterable[str]) -> str:
         """Join whole sentences. No space follows a full-width stop, as in Chinese."""
@@ -192,7 +181,7 @@ class Words:
         """Join short facts."""
         if self.html:  # no line begins with a dot; a full-width parenthesis has its space within
             whole = (typography.together(str(part)) for part in parts)
-            return Markup(self._join("\u00a0· ", whole).replace("）\u00a0·", "）\u2060·"))  # noqa: S704  # was before
+            return self._safe(self._join("\u00a0· ", whole).replace("）\u00a0·", "）\u2060·"))
         # Two Latin facts beside each other would else run from the left, as one.
         mark = "" if self.language.direction != "rtl" else typography.RIGHT_TO_LEFT_MARK
         return self._join(f" {mark}· ", parts).replace("） ·", "）·")
@@ -219,19 +208,14 @@ class Words:
 
     def names(self, names: Sequence[str]) -> str:
         """Join names as the language does."""
-        marked = [str(self.value(name)) for name in names]
-        text = self.language.names(marked)
-        return Markup(text) if self.html else text  # noqa: S704  # escaped
+        return self._safe(self.language.names([str(self.value(name)) for name in names]))
 
     def _join(self, space: str, parts: Iterable[str]) -> str:
-        text = space.join(str(part) for part in parts if part)
-        return Markup(text) if self.html else text  # noqa: S704  # escaped
+        return self._safe(space.join(str(part) for part in parts if part))
 
-    def _spaced(self, text: str) -> str:
-        if self.language.locale.language not in {"zh", "ja"}:
-            return text
-        spaced = typography.space_cjk(text)
-        return Markup(spaced) if self.html else spaced  # noqa: S704  # was markup before
+    def _safe(self, text: str) -> str:
+        """Return text whose values are escaped, and whose messages may hold markup."""
+        return Markup(text) if self.html else text  # noqa: S704
 
     # ── Names ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -245,8 +229,8 @@ class Words:
         if row["device_type"] != "cpu" or cores is None:
             return self._whole(row["device_name"])
         message = self.language.ngettext("%(name)s, %(count)s core", "%(name)s, %(count)s cores", cores)
-        text = typography.counted(self.say(message, name=row["device_name"], count=self.language.number(cores)))
-        return Markup(text) if self.html else text  # noqa: S704  # escaped
+        text = self.say(message, name=row["device_name"], count=self.language.number(cores))
+        return self._safe(typography.counted(text))
 
     def _whole(self, name: str) -> str:
         """Return the name of a device, which does not break at a hyphen: "Max-Q" is one word."""
@@ -264,9 +248,9 @@ class Words:
         gettext = self.language.gettext
         kind, subject = series(name)
         match kind:
-            case "torch":
+            case "version":
                 return self.say(gettext("%(version)s (ms)"), version=f"PyTorch {subject}")
-            case "at size":
+            case "size":
                 return self.fact("batch_size", {"batch_size": int(subject)})
             case "images/s with":
                 return self.say(gettext("%(version)s (images/s)"), version=f"PyTorch {subject}")
@@ -274,7 +258,7 @@ class Words:
                 return self.named("variant", subject)
             case "change on" | "rate of":
                 return self.value(subject)
-            case "on":
+            case "throughput":
                 device, *facts = subject.splitlines()
                 html = Markup("{}<br><small>{}</small>") if self.html else "{} · {}"
                 return html.format(self._whole(device), self.facts(map(self.value, facts)))
@@ -352,7 +336,7 @@ class Words:
     # ── Captions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def selection(self, rows: Rows, skip: Sequence[str] = (), *, brief: bool = False) -> str:
-        """Return what all `rows` have in common, the number of processes and the date: facts for a caption.
+        """Return the facts that all `rows` share, the number of processes and the date, for a caption.
 
         A `brief` caption follows another one of its section, which has said all but the model and the batch size.
         """
@@ -399,10 +383,6 @@ class Words:
             most,
         )
         return [self.say(message, fewest=self.language.number(fewest), most=self.language.number(most))]
-
-    def freed_memory(self) -> str:
-        """Say that a CPU was measured with the C library's own way of freeing memory."""
-        return self.language.gettext("glibc's default")
 
     def doubted(self) -> str:
         """Explain the mark of doubt where there is no room for the anomaly itself."""

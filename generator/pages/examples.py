@@ -88,7 +88,7 @@ def _table(
     headline: str, head: Iterable[str], lines: Sequence[tuple[TableCell, ...]], examples: Capture, words: Words
 ) -> str:
     cells = tuple(
-        TableCell(words.say(text), scope="col", classes=cell.classes.replace("prose", ""))
+        TableCell(words.say(text), classes=cell.classes.replace("prose", ""))
         for text, cell in zip(head, lines[0], strict=True)
     )
     return Table(_caption(headline, examples, words), cells, tuple(map(Line, lines)), sortable=False).markdown()

@@ -18,7 +18,7 @@ def table(selfchecks: Sequence[Selfcheck], words: Words) -> str:
     gettext = words.language.gettext
     headings = gettext("Device"), gettext("What is checked"), gettext("Value"), gettext("Result")
     head = tuple(
-        TableCell(words.say(text), scope="col", classes=classes)
+        TableCell(words.say(text), classes=classes)
         for text, classes in zip(headings, ("", "", "number", ""), strict=True)
     )
     lines = tuple(_line(selfcheck, check, words) for selfcheck in selfchecks for check in selfcheck.checks)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from atlas_data import measured, telling
+from atlas_data import PUBLISHED, measured, telling
 from conftest import THOROUGH
-from guide_figures import figures
+from guide_figures import GUIDE, figures
 from hostile_values import DEEP, broken, changed
 from hypothesis import example, given, settings, strategies as st
 from mkdocs.exceptions import MkDocsException
@@ -24,7 +24,6 @@ from mkdocs.exceptions import MkDocsException
 from bench.errors import AtlasError
 from bench.exchange.check import check
 from bench.exchange.transfer import ImportOptions, import_
-from bench.records.record import RESULTS
 from bench.records.run_file import encode
 from generator.checks import checks
 from generator.data.load import load
@@ -52,9 +51,7 @@ def folder() -> Iterator[Path]:
 
 
 RECORD: dict[str, Any] = json.loads(encode(measured(run="r", figures=telling())))
-PUBLISHED: dict[str, Any] = json.loads(
-    (RESULTS / "published" / "huggingface-2023.jsonl").read_text(encoding="utf-8").splitlines()[0]
-)
+OF_2023: dict[str, Any] = json.loads(PUBLISHED.read_text(encoding="utf-8").splitlines()[0])
 
 
 def read_all(results: Path) -> None:
@@ -67,30 +64,25 @@ def read_all(results: Path) -> None:
     assert loaded.problems is not None
 
 
-def read_records(content: bytes, name: str = "r.jsonl") -> None:
+def read_records(content: bytes) -> None:
     with folder() as results:
-        (results / name).write_bytes(content)
+        (results / "r.jsonl").write_bytes(content)
         read_all(results)
 
 
 def with_(place: str, value: Any, record: dict[str, Any] = RECORD) -> dict[str, Any]:
-    copied: dict[str, Any] = json.loads(json.dumps(record))
-    *parents, name = place.split(".")
-    branch = copied
-    for parent in parents:
-        branch = branch[parent]
-    branch[name] = value
-    return copied
+    name, _, rest = place.partition(".")
+    return {**record, name: with_(rest, value, record[name]) if rest else value}
 
 
 @few
-@given(st.lists(changed(RECORD) | changed(PUBLISHED), min_size=1, max_size=2))
+@given(st.lists(changed(RECORD) | changed(OF_2023), min_size=1, max_size=2))
 @example([with_("measurement.eager.peak_memory_gb", 0)])
 @example([with_("cell.batch_size", 2**63)])
 @example([with_("cell.batch_size", 0)])
 @example([with_("measured_at", "2026-11-21T03:48:52"), RECORD])
-@example([with_("source.date", "2023-02-31", PUBLISHED)])
-@example([with_("source.url", "javascript:alert(1)", PUBLISHED)])
+@example([with_("source.date", "2023-02-31", OF_2023)])
+@example([with_("source.url", "javascript:alert(1)", OF_2023)])
 @example([with_("cell.model", "\u200e<script>")])
 @example([with_("environment.device_name", "a\n\n# b")])
 @example([with_("measurement.eager.rounds_ms", [[]])])
@@ -158,46 +150,8 @@ def test_whatever_an_imported_table_has_it_is_read_or_refused(source: str, data:
 
 # ── Catalogs, glossary, pages ───────────────────────────────────────────────────────────────────────────────────────
 
-CATALOG = """\
-msgid ""
-msgstr ""
-"Content-Type: text/plain; charset=UTF-8\\n"
-"Plural-Forms: nplurals=1; plural=0;\\n"
-"X-Complete: yes\\n"
-
-#: docs/index.md
-msgid "A **page** of {{ x }}, see [here](a.md) and `code`."
-msgstr "{{ x }} 的**页面**，见[此处](a.md)和 `code`。"
-
-msgid "%(n)s row"
-msgid_plural "%(n)s rows"
-msgstr[0] "%(n)s 行"
-
-#, fuzzy
-#| msgid "old"
-msgid "new"
-msgstr "新"
-
-#~ msgid "gone"
-#~ msgstr "无"
-""".encode()
-MESSAGES = (
-    Message(None, "A **page** of {{ x }}, see [here](a.md) and `code`."),
-    Message(None, "%(n)s row", "%(n)s rows"),
-)
-
-
-def read_catalog(content: bytes) -> None:
-    with folder() as locales:
-        path = catalog_path("zh", locales)
-        path.parent.mkdir(parents=True)
-        path.write_bytes(content)
-        language = load_language("zh", locales)
-        for message, plural in (("%(n)s row", "%(n)s rows"), ("new", "new")):
-            assert language.ngettext(message, plural, 3) % {"n": 3}
-        list(checks.check_catalog(pofile.parse(content, "zh"), MESSAGES, "zh", load_glossary(), "zh"))
-
-
+CATALOG = catalog_path("zh", GUIDE / "locales").read_bytes() + b'\n#, fuzzy\n#| msgid "old"\nmsgid "new"\nmsgstr "n"\n'
+MESSAGES = (Message(None, "**First:** warm up."), Message(None, "%(count)s model", "%(count)s models"))
 PO_PIECES = (b'msgid "', b'msgstr "x"\n', b"msgstr[9] ", b"#~ ", b"#| ", b"#, fuzzy\n", b"\\n", b"n/0", b"nplurals=99;")
 
 
@@ -208,43 +162,16 @@ PO_PIECES = (b'msgid "', b'msgstr "x"\n', b"msgstr[9] ", b"#~ ", b"#| ", b"#, fu
 @example(b"#~" + b" " * 50_000 + b"x")
 @example(CATALOG.replace(b"msgstr[0]", b"msgstr[99999999999999]"))
 def test_whatever_a_catalog_says_it_is_read_or_refused(content: bytes) -> None:
-    read_catalog(content)
+    with folder() as locales:
+        path = catalog_path("zh", locales)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+        language = load_language("zh", locales)
+        assert language.ngettext("%(count)s model", "%(count)s models", 3) % {"count": 3}
+        list(checks.check_catalog(pofile.parse(content, "zh"), MESSAGES, "zh", load_glossary(), "zh"))
 
 
-PAGE = b"""---
-title: A page
-description: "About {{ atlas.devices | length }}"
-constants: ["95 %"]
----
-
-# Title {#title}
-
-A paragraph with `code`, a [link](index.md){ .md-button } and {{ atlas.devices | length }}.
-
-- a list
-    - deeper
-
-| a | b |
-| --- | --- |
-{% for x in [1, 2] %}
-| {{ x }} | c |
-{% endfor %}
-
-!!! note "Title"
-    Text.
-
-=== "Tab"
-    Text.
-
-![An image](a.svg)
-
-```python
-code
-```
-
-<div>html</div>
-"""
-
+PAGE = (GUIDE / "docs" / "index.md").read_bytes()
 PAGE_PIECES = (
     *(b"{{ ", b" }}", b"{% if x %}", b"{% endif %}", b"{#", b"{#id}", b"{% raw %}", b"---\n", b"&a ", b"*a"),
     *(b"2001-99-99", b"| " * 30, b"> " * 60, b"- " * 60, b"![a](b)" * 40, b'!!! note "', b"\t", b":\n: x\n", b"[^1]: "),
@@ -264,15 +191,7 @@ PAGE_PIECES = (
 def test_whatever_a_page_says_it_is_rendered_or_refused(content: bytes) -> None:
     with folder() as docs:
         (docs / "index.md").write_bytes(content)
-        source = parse_page("index.md", content.decode(errors="replace"), "docs/index.md")
-        list(checks.check_pages([source]))
+        list(checks.check_pages([parse_page("index.md", content.decode(errors="replace"), "docs/index.md")]))
         language = load_language("en")
-        assert all(
-            isinstance(made.content, str) for made in render_pages(language, Expressions(figures(language)), docs)
-        )
-
-
-"""The settings without what reads the environment or folders that are not there."""
-
-
-# ── Time ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        pages = render_pages(language, Expressions(figures(language)), docs)
+        assert all(isinstance(page.content, str) for page in pages)

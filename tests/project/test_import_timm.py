@@ -32,48 +32,48 @@ def name_of(setup: str) -> str:
     return f"benchmark-infer-{setup}.csv"
 
 
-class Timm:
+class Timm(ThreadingHTTPServer):
     """The GitHub of timm: files with their days and contents."""
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
         self.files: dict[str, tuple[str, bytes]] = {}
         self.add("2026-01-06", **{KNOWN: EAGER, f"{KNOWN}-dynamo": DYNAMO})
 
     def add(self, day: str, **contents: str) -> None:
         self.files |= {name_of(setup): (day, content.encode()) for setup, content in contents.items()}
 
-    def answer(self, path: str) -> bytes:
-        """Answer as GitHub does: a listing, the last commit of a path, or a file."""
-        url = urllib.parse.urlsplit(path)
+
+class Answer(BaseHTTPRequestHandler):
+    """Answers as GitHub does: a listing, the last commit of a path, or a file."""
+
+    server: Timm
+
+    def do_GET(self) -> None:
+        files, url = self.server.files, urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query))
-        kind, _, of = url.path.removeprefix(f"/repos/{REPOSITORY}/").partition("/results")
-        if kind == "commits":
-            day = max(day for day, _ in self.files.values())
-            if "sha" in query:
-                day, _ = self.files[query["path"].removeprefix("results/")]
-            return json.dumps([{"sha": SHA, "commit": {"committer": {"date": f"{day}T12:00:00Z"}}}]).encode()
-        if of:
-            return self.files[urllib.parse.unquote(of.removeprefix("/"))][1]
-        return json.dumps([{"name": name, "type": "file", "size": 1} for name in self.files]).encode()
+        kind, _, name = url.path.removeprefix(f"/repos/{REPOSITORY}/").partition("/results/")
+        if name:
+            body = files[urllib.parse.unquote(name)][1]
+        elif kind == "commits":
+            known = files.get(query["path"].removeprefix("results/")) if "sha" in query else None
+            day = known[0] if known else max(day for day, _ in files.values())
+            body = json.dumps([{"sha": SHA, "commit": {"committer": {"date": f"{day}T12:00:00Z"}}}]).encode()
+        else:
+            body = json.dumps([{"name": name, "type": "file", "size": 1} for name in files]).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 @pytest.fixture
 def timm() -> Iterator[Timm]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = there.answer(self.path)
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        there = Timm(f"http://127.0.0.1:{server.server_port}")
+    with Timm() as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        yield there
+        yield server
         server.shutdown()
 
 
@@ -88,31 +88,31 @@ def published(tmp_path: Path) -> Path:
     return tmp_path / "published"
 
 
-def look(published: Path, address: str) -> subprocess.CompletedProcess[str]:
+def look(published: Path, timm: Timm) -> str:
     command = [sys.executable, ".github/scripts/import_timm.py", "--out", str(published)]
-    variables = os.environ | {"GITHUB_API_URL": address}
-    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+    variables = os.environ | {"GITHUB_API_URL": f"http://127.0.0.1:{timm.server_port}"}
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_new_files_are_imported_and_what_is_left_out_is_told(published: Path, timm: Timm) -> None:
     timm.add("2026-03-04", **{NEWS: EAGER, f"{NEWS}-dynamo": DYNAMO, "amp-nchw-pt2100-cu130-3090": EAGER})
     timm.add("2026-03-05", **{"int8-nchw-pt2100-cu130-5090": EAGER, "amp-nchw-pt2100-cu130-4090-dynamo": "<html>"})
     timm.add("2026-03-05", **{"amp-nchw-pt2100-cu130-50/../90`$(id)`": EAGER})
-    done = look(published, timm.address)
-    assert done.returncode == 0, done.stderr
+    told = look(published, timm)
     run = "timm-5090-torch-2.10.0-amp-nchw"
-    assert f"| {run} | NVIDIA GeForce RTX 5090 | 2.10.0 | 2026-03-04 | 2 | 2 | 1 | 1 |" in done.stdout
+    assert f"| {run} | NVIDIA GeForce RTX 5090 | 2.10.0 | 2026-03-04 | 2 | 2 | 1 | 1 |" in told
     assert len(list(read(published / f"{run}.jsonl"))) == 2
-    assert f"- `{name_of('amp-nchw-pt2100-cu130-3090')}` has no compiled figures yet" in done.stdout
-    assert f"- `{name_of('int8-nchw-pt2100-cu130-5090')}` is not named like a file of timm" in done.stdout
-    assert "-4090-dynamo.csv` has no column" in done.stdout
-    assert "50?..?90???id??.csv` is not named like a file of timm" in done.stdout
+    assert f"- `{name_of('amp-nchw-pt2100-cu130-3090')}` has no compiled figures yet" in told
+    assert f"- `{name_of('int8-nchw-pt2100-cu130-5090')}` is not named like a file of timm" in told
+    assert "-4090-dynamo.csv` has no column" in told
+    assert "50?..?90???id??.csv` is not named like a file of timm" in told
 
 
 def test_a_corrected_file_replaces_its_run_with_both_variants(published: Path, timm: Timm) -> None:
     timm.add("2026-02-03", **{KNOWN: EAGER.replace("3200.0,80.0", "3100.0,82.58")})
-    done = look(published, timm.address)
-    assert done.returncode == 0, done.stderr
+    look(published, timm)
     (resnet, _) = read(published / "timm-5090-torch-2.9.1-amp-nchw.jsonl")
     assert resnet.measurement
     assert resnet.measurement.compiled

@@ -16,7 +16,8 @@ from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -66,13 +67,10 @@ def stops() -> list[Stop]:
     return [Stop(*each) for each in found]
 
 
-def defined(stop: Stop) -> Any:
-    return attrgetter(stop.function)(import_module(stop.file.removesuffix(".py").replace("/", ".")))
-
-
 def test_the_stops_exist_and_are_few() -> None:
     for stop in stops():
-        assert defined(stop), stop
+        module = import_module(stop.file.removesuffix(".py").replace("/", "."))
+        assert attrgetter(stop.function)(module), stop
     files = [stop.file for stop in stops()]
     assert files[0] == "bench/measuring/rounds.py", "it begins where the clock is read"
     assert 8 <= len(set(files)) <= MOST_MODULES
@@ -103,34 +101,21 @@ def in_this_process(request: Request, **_: Any) -> WorkerExit:
     return WorkerExit(1.0, worker._answer(received, lambda _: None))
 
 
-class Silent:
-    """A reporter that reports nothing."""
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *_: None
-
-
 def measure(folder: Path) -> Record:
-    """One process of one cell, as `python -m bench run` measures it. Returns what the file holds."""
+    """Measure one process of one cell, as `python -m bench run` does. Returns the record in the file."""
     profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",), processes=1, sampling=SHORT)
     plan = make_plan(profile, [Recipe(model="ViT", task="image-classification", shrunken=True)], "cpu")
-    executor, reporter = in_this_process, cast(Reporter, Silent())
-    machine = preflight(executor, "cpu", (), profile)
+    machine = preflight(in_this_process, "cpu", (), profile)
     assert isinstance(machine, Machine)
     run_file = resume.find_run(plan, machine, folder, is_ordinary=False)
-    (record,) = sweep.run(plan, machine, run_file, executor, reporter)
+    (record,) = sweep.run(plan, machine, run_file, in_this_process, Mock(Reporter))
     return record
 
 
-@pytest.fixture
-def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_number_takes_this_way_into_an_arabic_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(torch, "compile", lambda module, **_: module)
     monkeypatch.setattr(roofline, "peaks", lambda *_: Peaks(matmul_flop_s=1e11, copy_bytes_s=1e10))
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "compiled")
-
-
-@pytest.mark.usefixtures("_quick")
-def test_a_number_takes_this_way_into_an_arabic_table(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "index.md").write_text(PAGE, encoding="utf-8")

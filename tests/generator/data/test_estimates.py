@@ -12,7 +12,7 @@ import pytest
 
 from bench.records.record import RESULTS
 from generator.data import estimates
-from generator.data.estimates import CASE, Estimates, comparable, estimate, left_out_errors, reach, with_speedup
+from generator.data.estimates import CASE, Estimates, comparable, estimate, left_out_errors, reach
 
 
 def row(**changes: Any) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def held_shares(known: pd.DataFrame) -> Iterator[tuple[str, float, float]]:
 
 
 def test_shipped_intervals_hold_what_they_promise_of_the_models_left_out() -> None:
-    known = with_speedup(comparable(shipped()))
+    known = comparable(shipped()).dropna(subset="speedup")
     shares = list(held_shares(known))
     assert len(shares) == 6
     for _, share, held in shares:
@@ -116,7 +116,7 @@ def test_shipped_intervals_hold_what_they_promise_of_the_models_left_out() -> No
 
 
 def test_shipped_estimates_are_for_cases_without_a_speedup_and_rest_on_cases_with_one() -> None:
-    made, known = estimate(shipped()), with_speedup(comparable(shipped()))
+    made, known = estimate(shipped()), comparable(shipped()).dropna(subset="speedup")
     compared = set(known[CASE].itertuples(index=False, name=None))
     assert len(made.models) > 700
     for each in made.models.to_dict("records"):

@@ -15,7 +15,6 @@ from atlas_data import ON_CPU, measured, mixed
 from bench.records.record import Record, Status
 from generator.data import schema
 from generator.data.load import load
-from generator.data.registry import COLUMNS
 from generator.pages.downloads import as_json
 
 KINDS: dict[str, Any] = {"string": str, "integer": int, "number": int | float, "boolean": bool, "null": type(None)}
@@ -47,12 +46,6 @@ def test_every_row_fits_the_schema(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "value"), [("verdict", "great"), ("change", "inf"), ("model", None), ("cores", 1.5)])
 def test_other_values_do_not_fit(name: str, value: Any) -> None:
     assert not fits(value, schema.table_schema()["items"]["properties"][name])
-
-
-def test_a_column_has_its_description_and_unit() -> None:
-    properties = schema.table_schema()["items"]["properties"]
-    assert properties["eager_ms"]["x-unit"] == "ms"
-    assert all(properties[name]["description"] == column.description for name, column in COLUMNS.items())
 
 
 def test_the_schema_of_a_record_has_every_field_and_patterns_that_others_can_read() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from atlas_data import ON_CPU, PUBLISHED, measured, write
 
-from bench.records.record import Record
 from generator.data.load import Results, load
 from generator.figures import matrix
 from generator.figures.markup import Table
@@ -51,10 +50,6 @@ def cells(shown: Table) -> dict[tuple[str, str], tuple[str, str, str]]:
     }
 
 
-def from_records(folder: Path, *found: Record) -> Results:
-    return load(write(folder, found))
-
-
 # ── Which rows ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -65,13 +60,13 @@ def test_there_is_one_for_each_mode_and_batch_size(published: Results) -> None:
         *(("reduce-overhead", size) for size in (1, 4)),
     ]
     first = found[0]
-    assert first.devices == ("a100", "t4", "v100")
+    assert [*first.devices] == ["a100", "t4", "v100"]
     assert len(first.models) == 12
     assert len(found[-1].models) == 4, "models without a row have no line"
 
 
 def test_cpus_stand_apart_behind_accelerators(tmp_path: Path) -> None:
-    shown = table(from_records(tmp_path, measured(**ON_CPU), measured(device_name="NVIDIA Z9")))
+    shown = table(load(write(tmp_path, [measured(**ON_CPU), measured(device_name="NVIDIA Z9")])))
     for gpu, cpu in (shown.head[1:], shown.body[0].cells[1:]):
         assert "apart" not in gpu.classes
         assert cpu.classes.endswith(" apart")
@@ -87,17 +82,14 @@ def test_many_models_devices_and_choices_are_limited() -> None:
     names = [(f"model-{m}", f"device-{d}") for m, d in product(range(50), range(14))]
     labels = {at: label for label, at in enumerate(names[1:])}
     few = {names[1]: 1}
-    order = list(dict.fromkeys(device for _, device in names))
-    found = [Matrix(size, "default", few if size == 1 else labels, order) for size in range(1, 27)]
+    devices = [f"device-{d}" for d in range(14)]
+    found = [Matrix(size, "default", few if size == 1 else labels, devices) for size in range(1, 27)]
     limited = matrix.limited(found)
     assert len(limited) == matrix.CHOICES
     assert limited[0].batch_size == 2, "choices with few rows are left out"
     assert (len(limited[0].models), len(limited[0].devices)) == (matrix.MODELS, matrix.DEVICES)
     assert "model-0" not in limited[0].models, "of the models, too, those with few rows"
     assert matrix.limited(limited) == limited
-
-
-# ── Colours ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 # ── Cells ───────────────────────────────────────────────────────────────────────────────────────────────────────────
