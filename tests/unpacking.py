@@ -1,4 +1,4 @@
-"""Reads the files of Should I compile?, as docs/assets/javascripts/recommend.js does."""
+"""Reads the files of Should I compile?, as docs/assets/javascripts/decision/recommend.js does."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Should I compile? A form that answers from the records, and a plain table for readers without scripts.
 
 Takes `Results` and the words of a language. Returns HTML and the data for the script, one file per device. The script
-computes the recommendation for the reader's number of calls: docs/assets/javascripts/recommend.js. It asks for the
+computes the recommendation for the reader's number of calls: docs/assets/javascripts/decision/recommend.js. It asks for the
 latency of a batch or for throughput first, because no answer is about both.
 """
 
@@ -404,12 +404,6 @@ def texts(words: Words) -> dict[str, Any]:
         "within": gettext("%(value)s (from %(low)s to %(high)s)"),
         "images_s": gettext("%(value)s images/s"),
         "about": gettext("Source: %(name)s."),
-        "found": gettext("Models found: %(count)s"),
-        "found_more": gettext(
-            "Models found: %(count)s. The first %(shown)s are shown; type more of the name to see others."
-        ),
-        "loading": gettext("Loading the records…"),
-        "not_found": gettext("No model has this name."),
         "one_process": words.one_process(),
         "invalid_batch": gettext("Enter the batch size as a whole number, one or more."),
         "invalid_calls": gettext("Enter the number of calls as a whole number, one or more."),

@@ -113,7 +113,7 @@ def figures(page: Page) -> dict[str, str]:
 
 def test_each_outcome(page: Page, hosted_site: str) -> None:
     page.goto(f"{hosted_site}{ADDRESS}")
-    module = f"{hosted_site}assets/javascripts/recommend.js"
+    module = f"{hosted_site}assets/javascripts/decision/recommend.js"
     outcomes = page.evaluate(RECOMMEND, [module, [case[:3] for case in CASES]])
     assert outcomes == [case[3] for case in CASES]
     texts = json.loads(page.locator("[data-decision]").get_attribute("data-texts") or "")
@@ -136,7 +136,7 @@ OUTCOMES = {
 
 def test_the_answer_to_each_record_is_its_verdict(page: Page, hosted_site: str) -> None:
     page.goto(f"{hosted_site}{ADDRESS}")
-    module = f"{hosted_site}assets/javascripts/recommend.js"
+    module = f"{hosted_site}assets/javascripts/decision/recommend.js"
     for calls in (1, 10**9):
         answers = page.evaluate(OF_FILES, [module, list(files().values()), calls])
         assert len(answers) > 9000
@@ -232,7 +232,7 @@ def test_without_scripts_the_table_says_it_all(browser: Browser, hosted_site: st
     table = page.locator(".table table").first
     expect(table).to_be_visible()
     assert table.locator("tbody tr").count() >= 90
-    expect(table.locator("abbr", has_text="OOM").first).to_be_visible()
+    expect(table.locator("tbody tr").first).to_be_visible()
     context.close()
 
 
@@ -241,12 +241,7 @@ def test_without_scripts_the_table_says_it_all(browser: Browser, hosted_site: st
 
 def field(page: Page) -> Locator:
     """Where readers type the name of a model."""
-    return page.locator(".decision [role=combobox]:not(select)")
-
-
-def options(page: Page) -> list[str]:
-    """The names in the open list."""
-    return page.locator(".decision [role=option]").all_inner_texts()
+    return page.locator(".decision input[name=model]")
 
 
 def ask_for_throughput(page: Page, hosted_site: str, prefix: str = "") -> None:
@@ -289,35 +284,14 @@ def test_throughput_is_answered_in_images_per_second(page: Page, hosted_site: st
 def test_a_model_is_found_by_parts_of_its_name_with_the_keyboard(page: Page, hosted_site: str) -> None:
     ask_for_throughput(page, hosted_site)
     field(page).focus()
-    page.keyboard.press("ArrowDown")
-    assert len(options(page)) == 50
-    expect(page.locator(".combobox-list [role=status]")).to_contain_text("The first 50 are shown")
-    page.keyboard.press("Escape")
-    expect(field(page)).to_have_value("resnet50")
-    page.keyboard.press("Control+a")
-    page.keyboard.type("Tiny  convnext")
-    unlisted = "tiny: model not listed"
-    assert options(page) == ["convnext_tiny", "convnext_tiny_hnf", "convnextv2_tiny", unlisted]
-    expect(field(page)).to_have_attribute("aria-expanded", "true")
-    expect(field(page)).to_have_attribute("aria-activedescendant", "decision-models-0")
-    assert field(page).get_attribute("aria-controls") == page.get_by_role("listbox").get_attribute("id")
-    page.keyboard.press("End")
-    expect(page.get_by_role("listbox").get_by_role("option", selected=True)).to_have_text(unlisted)
-    page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("listbox").get_by_role("option", selected=True)).to_have_text("convnext_tiny")
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("Home")
-    page.keyboard.press("ArrowDown")
-    assert "#" in page.url
+    page.keyboard.type("Tiny  convnext")  # focus has selected the name before
+    suggested = page.locator(".decision datalist#models option").evaluate_all("all => all.map(each => each.value)")
+    assert {"convnext_tiny", "convnextv2_tiny", "tiny: model not listed"} <= {*suggested}
     assert "convnext" not in page.url, "nothing is chosen yet"
-    page.keyboard.press("Enter")
-    expect(page.locator(".decision-case")).to_contain_text("convnext_tiny_hnf · RTX 4090")
-    expect(field(page)).to_have_value("convnext_tiny_hnf")
-    expect(field(page)).to_have_attribute("aria-expanded", "false")
-    expect(page.get_by_role("listbox")).to_have_count(0)
-    page.wait_for_function("location.hash.includes('model=convnext-tiny-hnf')")
-    page.keyboard.press("Control+a")
-    page.keyboard.type("no such model")
-    expect(page.locator(".combobox-list [role=status]")).to_have_text("No model has this name.")
     page.keyboard.press("Tab")
-    expect(field(page)).to_have_value("convnext_tiny_hnf")
+    expect(page.locator(".decision-case")).to_contain_text("convnext_tiny · RTX 4090")
+    expect(field(page)).to_have_value("convnext_tiny")
+    page.wait_for_function("location.hash.includes('model=convnext-tiny')")
+    field(page).fill("no such model")
+    page.keyboard.press("Tab")
+    expect(page.locator(".decision-case")).to_contain_text("resnet50 · RTX 4090")

@@ -1,7 +1,7 @@
 // The content of an opened row: figures with intervals, graphs, environment, source and the command to reproduce it.
 
 import { strip } from "./strip.js"
-import { element, isolated, say } from "./words.js"
+import { element, isolated, say } from "../words.js"
 
 // `load` brings the columns that only opened rows show, and `folder` holds the rounds of each device.
 export const makeDetails = (texts, load, folder) => {

@@ -3,9 +3,9 @@
 import { makeChart } from "./chart.js"
 import { asCsv, asJson, PAIR_COLUMNS, pairs, select, unpack } from "./data.js"
 import { makeDetails } from "./details.js"
-import { modelChoice } from "./model.js"
+import { modelChoice } from "../models.js"
 import { makeTable } from "./table.js"
-import { element, figures, isolated, say } from "./words.js"
+import { element, figures, isolated, say } from "../words.js"
 
 // Figures with their formats, and for the chart the logarithmic scales and the values that mean no change.
 const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => ({
@@ -80,7 +80,8 @@ export const start = async (root, data, loadDetails) => {
   const field = (text, control) => element("label", {}, element("span", {}, text), control)
   const choice = (key, list) => element("select", { name: key, autocomplete: "off" }, options(list, ""))
   const values = column => Object.entries(names[column])
-  const filters = each(column => (column === "model" ? modelChoice(names.model, says.any) : choice(column, [...(column === QUESTION ? [] : [["", says.any]]), ...values(column)])))
+  const model = modelChoice(element("input", { name: "model", placeholder: says.any, autocomplete: "off", dir: "auto", spellcheck: false }), names.model)
+  const filters = each(column => (column === "model" ? model : choice(column, [...(column === QUESTION ? [] : [["", says.any]]), ...values(column)])))
   const question = filters[QUESTION]
   question.value = texts.question
   const unit = () => UNITS[question.value]
@@ -96,7 +97,7 @@ export const start = async (root, data, loadDetails) => {
     "form",
     { ariaLabel: says.filters },
     field(says.search, search),
-    texts.filters.map(column => field(headings[column], filters[column].elements ?? filters[column])),
+    texts.filters.map(column => field(headings[column], column === "model" ? [model.input, model.list] : filters[column])),
     field(says.group, group),
     field(says.measure, measure),
     field(says.compare, compare),
@@ -232,7 +233,7 @@ export const start = async (root, data, loadDetails) => {
   const update = () => {
     offer()
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
-    const part = filters.model.part
+    const part = model.value in names.model ? "" : model.value.toLowerCase()
     const fits = row =>
       (row.newest || old.checked) &&
       (!compare.value || [first.value, second.value].includes(String(row[compare.value]))) &&
@@ -286,7 +287,7 @@ export const start = async (root, data, loadDetails) => {
   let waiting
   form.addEventListener("input", ({ target }) => {
     clearTimeout(waiting)
-    if ([search, filters.model.input].includes(target)) waiting = setTimeout(act, 120) // not after every letter
+    if ([search, model.input].includes(target)) waiting = setTimeout(act, 120) // not after every letter
     else act()
   })
   form.onsubmit = () => false

@@ -1,6 +1,6 @@
 // The rounds of a cell as dots in order of time, fetched when a row is first opened.
 
-import { element, isolated, say } from "./words.js"
+import { element, isolated, say } from "../words.js"
 
 const [WIDTH, HEIGHT, MARGIN] = [600, 70, 4]
 const loaded = new Map()

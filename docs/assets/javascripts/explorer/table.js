@@ -1,21 +1,8 @@
-// The table: takes rows and columns, returns table elements. TanStack Table sorts, groups and paginates.
+// The table: takes rows and columns, returns table elements that sort, group and turn pages.
 
-import * as tanstack from "./vendor/table-core.js"
-import { element, isolated, say } from "./words.js"
+import { element, isolated, say } from "../words.js"
 
-const PAGE = 25 // rows: each one adds layout time to every change
-
-const features = tanstack.tableFeatures({
-  coreReactivityFeature: tanstack.storeReactivityBindings(),
-  rowSortingFeature: tanstack.rowSortingFeature,
-  sortedRowModel: tanstack.createSortedRowModel(),
-  columnGroupingFeature: tanstack.columnGroupingFeature,
-  groupedRowModel: tanstack.createGroupedRowModel(),
-  rowExpandingFeature: tanstack.rowExpandingFeature,
-  expandedRowModel: tanstack.createExpandedRowModel(),
-  rowPaginationFeature: tanstack.rowPaginationFeature,
-  paginatedRowModel: tanstack.createPaginatedRowModel(),
-})
+const PAGE = 25 // lines: each one adds layout time to every change
 
 // `columns` are { id, heading, show, number?, rank?, tells? }: `show` returns the content of a cell, `rank` its sort key,
 // `tells` whether that is worth a column, else the column is hidden: by default, whether it is known.
@@ -23,29 +10,30 @@ const features = tanstack.tableFeatures({
 // `details` resolves to the content below an opened row; `sorted` is called when a reader sorts.
 export const makeTable = ({ columns, grouping, named, texts, details, sorted }) => {
   const { says } = texts
-  let direction = 1
+  const isKnown = value => (value ?? null) !== null
+  const opened = new Set() // rows, by id
+  const closed = new Set() // groups, by value
+  let shown = { rows: [], sort: null, group: "" }
+  let page = 0
 
   // Unknown values come last in either direction; groups keep the order of the filters.
-  const ranks = Object.fromEntries(columns.map(({ id, rank }) => [id, rank ?? (row => row[id] ?? null)]))
-  const compare = (a, b, id) => {
-    if (a.groupingColumnId) return direction * (groupRank(a) - groupRank(b))
-    const x = ranks[id](a.original)
-    const y = ranks[id](b.original)
-    if (x === null || y === null) return direction * ((x === null) - (y === null))
-    return x < y ? -1 : x > y ? 1 : 0
+  const ordered = () => {
+    const { rows, sort, group } = shown
+    const rank = columns.find(({ id }) => id === sort?.id)?.rank ?? (row => row[sort.id] ?? null)
+    const compare = ([x], [y]) => {
+      if (x === null || y === null) return (x === null) - (y === null)
+      return (sort.desc ? -1 : 1) * (x < y ? -1 : x > y ? 1 : 0)
+    }
+    const all = sort ? rows.map(row => [rank(row), row]).sort(compare).map(([, row]) => row) : rows
+    return group ? all.toSorted((a, b) => grouping[group](a) - grouping[group](b)) : all
   }
-  const groupRank = ({ groupingColumnId, original }) => grouping[groupingColumnId](original)
-
-  const table = tanstack.constructTable({
-    features,
-    data: [],
-    columns: [...new Set([...columns.map(({ id }) => id), ...Object.keys(grouping)])].map(id => ({ id, accessorFn: row => row[id], sortFn: compare, sortUndefined: false })),
-    getRowId: row => row.id,
-    autoResetAll: false,
-    groupedColumnMode: false,
-    initialState: { expanded: true, pagination: { pageIndex: 0, pageSize: PAGE } },
-  })
-  const opened = new Set()
+  // The lines of all pages: rows, and for each group { value, rows } before its rows.
+  const lines = () => {
+    const { group } = shown
+    if (!group) return ordered()
+    const groups = [...Map.groupBy(ordered(), row => row[group])]
+    return groups.flatMap(([value, rows]) => [{ value, rows }, ...(closed.has(value) ? [] : rows)])
+  }
 
   // Elements
 
@@ -58,7 +46,7 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
   const step = (text, by) => {
     const button = element("button", { type: "button", className: "md-button" }, text)
     button.onclick = () => {
-      table.setPageIndex(page => page + by)
+      page += by
       drawRows()
       if (button.disabled) region.focus()
     }
@@ -70,86 +58,74 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
 
   const heading = column => {
     const button = element("button", { type: "button", title: says.sort }, column.heading)
-    const th = element("th", { scope: "col", className: column.number ? "number" : "" }, button)
-    button.onclick = () => {
-      const [now] = table.atoms.sorting.get()
-      sorted(now?.id === column.id ? { id: column.id, desc: !now.desc } : { id: column.id, desc: Boolean(column.number) })
-    }
-    return th
+    const desc = () => (shown.sort?.id === column.id ? !shown.sort.desc : Boolean(column.number))
+    button.onclick = () => sorted({ id: column.id, desc: desc() })
+    return element("th", { scope: "col", className: column.number ? "number" : "" }, button)
   }
   const heads = columns.map(heading)
   head.append(element("tr", {}, heads))
 
-  const opener = (isOpen, text) => element("button", { type: "button", className: "explorer-open", ariaExpanded: String(isOpen) }, text)
+  const opener = (isOpen, onclick, ...text) => element("button", { type: "button", className: "explorer-open", ariaExpanded: String(isOpen), onclick }, ...text)
   const line = row => {
-    const id = `explorer-${row.id}`
     const isOpen = opened.has(row.id)
-    const button = opener(isOpen, columns[0].show(row.original))
-    if (isOpen) button.setAttribute("aria-controls", id)
-    button.onclick = () => {
+    const toggle = () => {
       opened[isOpen ? "delete" : "add"](row.id)
-      const lines = isOpen ? [line(row)] : [line(row), detail(row)]
-      tr.nextElementSibling?.id === id && tr.nextElementSibling.remove()
-      tr.replaceWith(...lines)
-      lines[0].querySelector("button").focus()
+      const [made, ...below] = withDetails(row)
+      if (isOpen) tr.nextElementSibling.remove()
+      tr.replaceWith(made, ...below)
+      made.querySelector("button").focus()
     }
-    const cells = columns.slice(1).map((column, at) => element("td", { className: column.number ? "number" : "", hidden: heads[at + 1].hidden }, column.show(row.original)))
-    const tr = element("tr", { className: row.original.doubtful ? "doubtful" : "" }, element("th", { scope: "row" }, button), cells)
+    const cells = columns.slice(1).map((column, at) => element("td", { className: column.number ? "number" : "", hidden: heads[at + 1].hidden }, column.show(row)))
+    const name = element("th", { scope: "row" }, opener(isOpen, toggle, columns[0].show(row)))
+    const tr = element("tr", { className: row.doubtful ? "doubtful" : "" }, name, cells)
     return tr
   }
   const detail = row => {
     const place = element("div", { className: "explorer-detail" })
-    const fill = content => place.append(...content)
-    details(row.original).then(fill, () => fill([says.failed]))
-    const cell = element("td", { colSpan: columns.length }, place)
-    return element("tr", { id: `explorer-${row.id}` }, cell)
+    details(row).then(content => place.append(...content), () => place.append(says.failed))
+    return element("tr", {}, element("td", { colSpan: columns.length }, place))
   }
-  const group = row => {
-    const isOpen = row.getIsExpanded()
-    const text = [texts.headings[row.groupingColumnId], ": ", isolated(named(row.groupingColumnId, row.original)), " ", isolated(`(${texts.figures.count(row.leafRows.length)})`)]
-    const button = opener(isOpen, text)
-    button.onclick = () => {
-      row.toggleExpanded()
+  const withDetails = row => (opened.has(row.id) ? [line(row), detail(row)] : [line(row)])
+  const group = ({ value, rows }, nth) => {
+    const toggle = () => {
+      closed[closed.has(value) ? "delete" : "add"](value)
       drawRows()
-      body.querySelectorAll("[data-group]").forEach(each => each.dataset.group === row.id && each.querySelector("button").focus())
+      body.querySelectorAll(".explorer-group button")[nth].focus()
     }
-    const tr = element("tr", { className: "explorer-group" }, element("th", { scope: "colgroup", colSpan: columns.length }, button))
-    tr.dataset.group = row.id
-    return tr
+    const count = isolated(`(${texts.figures.count(rows.length)})`)
+    const text = [texts.headings[shown.group], ": ", isolated(named(shown.group, rows[0])), " ", count]
+    const button = opener(!closed.has(value), toggle, ...text)
+    return element("tr", { className: "explorer-group" }, element("th", { scope: "colgroup", colSpan: columns.length }, button))
   }
 
   const drawRows = () => {
-    const { rows } = table.getRowModel()
-    const { pageIndex } = table.atoms.pagination.get()
-    const total = table.getPrePaginatedRowModel().rows.length
-    const lines = rows.flatMap(row => (row.getIsGrouped() ? [group(row)] : opened.has(row.id) ? [line(row), detail(row)] : [line(row)]))
+    const all = lines()
+    const here = all.slice(page * PAGE, (page + 1) * PAGE)
     const empty = element("tr", {}, element("td", { colSpan: columns.length }, says.nothing))
-    body.replaceChildren(...(lines.length ? lines : [empty]))
+    let groups = 0
+    const made = here.flatMap(each => (each.rows ? [group(each, groups++)] : withDetails(each)))
+    body.replaceChildren(...(made.length ? made : [empty]))
     const count = n => isolated(texts.figures.count(n))
-    const place = { first: count(pageIndex * PAGE + 1), last: count(pageIndex * PAGE + rows.length), count: count(total) }
-    status.replaceChildren(...(total ? say(says.range, place) : [says.nothing]))
-    previous.disabled = !table.getCanPreviousPage()
-    next.disabled = !table.getCanNextPage()
+    const place = { first: count(page * PAGE + 1), last: count(page * PAGE + here.length), count: count(all.length) }
+    status.replaceChildren(...(all.length ? say(says.range, place) : [says.nothing]))
+    previous.disabled = page === 0
+    next.disabled = (page + 1) * PAGE >= all.length
   }
 
   return {
     elements: [region, pager],
     // Shows `rows` in this order and grouping, from the first page.
     draw: (rows, { sort, group, title }) => {
-      direction = sort?.desc ? -1 : 1
-      table.setOptions(options => ({ ...options, data: rows }))
-      table.setSorting(sort ? [sort] : [])
-      table.setGrouping(group ? [group] : [])
-      table.setPageIndex(0)
+      shown = { rows, sort, group }
+      page = 0
       caption.textContent = region.ariaLabel = title
       heads.forEach((th, at) => {
         const column = columns[at]
-        th.hidden = at && rows.length && !rows.some(column.tells ?? (row => (row[column.id] ?? null) !== null))
+        th.hidden = at && rows.length && !rows.some(column.tells ?? (row => isKnown(row[column.id])))
         th.ariaSort = column.id === sort?.id ? (sort.desc ? "descending" : "ascending") : null
       })
       drawRows()
     },
-    // All rows in the order shown, without group rows.
-    rows: () => table.getSortedRowModel().rows.flatMap(row => (row.getIsGrouped() ? row.getLeafRows().filter(leaf => !leaf.getIsGrouped()) : [row])).map(row => row.original),
+    rows: ordered,
   }
 }

@@ -1,6 +1,6 @@
-// Figures and sentences in the language of the page, as elements and text. generator/pages/explorer.py writes `texts`.
+// Figures and sentences in the language of the page, as elements and text.
 
-import { formatted, number } from "../numbers.js"
+import { formatted, number } from "./numbers.js"
 
 export const element = (name, attributes, ...children) => {
   const made = Object.assign(document.createElement(name), name === "code" && { dir: "ltr" }, attributes)
@@ -14,7 +14,7 @@ export const isolated = text => (document.body.dir === "rtl" ? element("bdi", { 
 // Fills the placeholders of a message, and returns a list of nodes to append.
 export const say = (message, values) => message.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part ? [part] : []))
 
-// Number formats. Each takes a figure and its decimals, if these are known.
+// Number formats of the explorer. Each takes a figure and its decimals, if these are known.
 export const figures = texts => ({
   ms: (x, digits = 3) => number(x, digits),
   seconds: (x, digits = 1) => number(x, digits),
