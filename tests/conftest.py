@@ -83,7 +83,6 @@ LONG = (
     "browser/test_hostile_site.py",
     "bench/measuring/test_roofline.py",
     "bench/running/test_worker_process.py",
-    "generator/checks/test_rendered_checks.py",
     "project/test_hostile.py",
     "generator/test_progress_bar.py",
     "bench/commands/test_command_line.py",

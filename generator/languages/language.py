@@ -12,16 +12,14 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cache, lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
 import msgspec
-import polib
 from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 from babel.dates import format_date, format_skeleton, format_time
@@ -31,10 +29,8 @@ from babel.units import format_unit
 from markupsafe import Markup
 
 from bench.errors import AtlasError
-from generator.cache import Cache, code_digest, digest
 from generator.languages import typography
-from generator.languages.injection import injections_in_entry
-from generator.languages.pofile import Key, forms, key, parse
+from generator.languages.pofile import NAMED, Key, english, forms, key, parse
 
 LOCALES = Path(__file__).resolve().parents[2] / "locales"
 """Holds ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml`` and ``languages.toml``."""
@@ -58,33 +54,42 @@ def _locale(code: str) -> Locale | None:
         return None
 
 
-class _Listed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LanguageList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The languages of the guide, the source language first, and those of which nothing may be untranslated."""
+
     languages: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    complete: tuple[str, ...] = ()
 
 
-def listed(locales: Path = LOCALES) -> tuple[str, ...]:
-    """Read the languages of the guide, the source language first. Raises `AtlasError` for an invalid list."""
+def listed(locales: Path = LOCALES) -> LanguageList:
+    """Read the list of languages. Raises `AtlasError` if it is invalid."""
     path = locales / LIST
     try:
-        codes = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Listed).languages
-    except (OSError, ValueError, msgspec.ValidationError, RecursionError) as error:
-        raise _no_list(path, f"the list of languages cannot be read: {error}") from None
-    for code in codes:
+        found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), LanguageList)
+    except (OSError, ValueError, RecursionError) as error:
+        raise _unusable(path, str(error)) from None
+    for code in found.languages:
         if _locale(code) is None:
-            raise _no_list(path, f"{code!r} is not the code of a language")
-    if codes[0] != SOURCE or len({*codes}) < len(codes):
-        raise _no_list(path, f"the list of languages does not begin with {SOURCE}, or lists one twice")
-    return codes
+            raise _unusable(path, f"{code!r} is not the code of a language")
+    if found.languages[0] != SOURCE or len({*found.languages}) < len(found.languages):
+        raise _unusable(path, f"it does not begin with {SOURCE}, or has a language twice")
+    if unknown := {*found.complete} - {*found.languages}:
+        raise _unusable(path, f"{min(unknown)!r} is complete, and not a language of the guide")
+    return found
 
 
-def _no_list(path: Path, what: str) -> AtlasError:
-    return AtlasError(what, where=str(path), remedy=f'correct it, for example: languages = ["{SOURCE}", "zh"]')
+def _unusable(path: Path, why: str) -> AtlasError:
+    return AtlasError(
+        f"the list of languages cannot be used: {why}",
+        where=str(path),
+        remedy=f'correct it, for example: languages = ["{SOURCE}", "zh"]',
+    )
 
 
 @cache
 def published_languages() -> tuple[str, ...]:
     """The languages that are published, the source language first, as they were listed when first asked for."""
-    return listed(LOCALES)
+    return listed().languages
 
 
 def translated_languages() -> tuple[str, ...]:
@@ -112,7 +117,7 @@ class Untranslated(str):
         return Markup(f'<span class="untranslated" lang="en" dir="ltr">{self}</span>')  # noqa: S704  # may hold markup
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Language:
     """One language of the site."""
 
@@ -121,17 +126,12 @@ class Language:
     direction: str  # ltr or rtl
     locale: Locale
     prefix: str  # of its URLs: "" for English, "zh/" for Chinese
-    messages: Mapping[Key, tuple[str, ...]]  # one string per plural form, without fuzzy and empty entries
-    lines: Mapping[Key, int]  # in the catalog, for errors
+    # One string per plural form, without fuzzy and empty entries:
+    messages: Mapping[Key, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    lines: Mapping[Key, int] = field(default_factory=dict, compare=False)  # in the catalog, for errors
     catalog: Path | None = None
     source_url: str = ""  # of the catalog in the repository, "" if mkdocs.yml names no repository
     fingerprint: str = ""  # hash of the catalog
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Language) and (self.code, self.fingerprint) == (other.code, other.fingerprint)
-
-    def __hash__(self) -> int:
-        return hash((self.code, self.fingerprint))
 
     def translation(self, message: str, context: str | None = None) -> str | None:
         """Return the translation of a block or string, None if there is none. English translates to itself."""
@@ -259,32 +259,71 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
 
     Raises `AtlasError` for an unknown code, and for a missing or invalid catalog.
     """
-    locale = load_locale(code)
+    language = without_catalog(code)
     if code == SOURCE:
-        return _language(code, locale)
+        return language
     path = catalog_path(code, locales)
     if not path.is_file():
         raise AtlasError(
-            f"the catalog of {locale.get_language_name('en')} ({code}) is missing",
-            where=_shown(path),
+            f"the catalog of {language.locale.get_language_name('en')} ({code}) is missing",
+            where=shown(path),
             remedy=f"run `python -m generator messages --language {code}` and translate {path.name}",
         )
     content = path.read_bytes()
-    messages, lines = _parsed(content, len(plural_forms(locale)), _shown(path))
-    return _language(
-        code,
-        locale,
+    messages, lines = _published(content, len(plural_forms(language.locale)), shown(path))
+    settings = locales.parent / "mkdocs.yml"
+    repository = _REPOSITORY.search(settings.read_text(encoding="utf-8")) if settings.is_file() else None
+    return replace(
+        language,
         messages=messages,
         lines=lines,
         catalog=path,
-        source_url=_source_url(path, locales.parent),
+        # HEAD is the main branch.
+        source_url=f"{repository[1].rstrip('/')}/blob/HEAD/{path.relative_to(locales.parent).as_posix()}"
+        if repository
+        else "",
         fingerprint=hashlib.sha256(content).hexdigest(),
     )
 
 
+_REPOSITORY = re.compile(r"^repo_url:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
+
+
+@lru_cache(maxsize=8)  # parsing takes 0.1 s
+def _published(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int]]:
+    """Return the translations of a catalog that pages show, and the line of each message."""
+    messages: dict[Key, tuple[str, ...]] = {}
+    lines: dict[Key, int] = {}
+    for message in parse(content, where):
+        if not message.id:  # the header
+            continue
+        line = lines[key(message)] = message.lineno or 1
+        translations = forms(message)
+        if all(translations) and len(translations) in {1, plurals} and not message.fuzzy:
+            names = dict.fromkeys(name[2:-2] for text in english(message) for name in NAMED.findall(text))
+            try:
+                for translation in translations if names else ():
+                    translation % dict.fromkeys(names, 0)
+            except (LookupError, TypeError, ValueError) as error:
+                raise AtlasError(
+                    f"the placeholders of {english(message)[0][:60]!r} cannot be filled: {error}",
+                    where=f"{where}:{line}",
+                    remedy=f"use only {' '.join(f'%({name})s' for name in names)}, and write %% for a percent sign",
+                ) from None
+            messages[key(message)] = translations
+    return MappingProxyType(messages), MappingProxyType(lines)
+
+
 def without_catalog(code: str) -> Language:
-    """Return a language of which nothing is translated, in place of one whose catalog cannot be read."""
-    return _language(code, load_locale(code))
+    """Return a language of which nothing is translated: English, or one whose catalog cannot be read."""
+    locale = load_locale(code)
+    return Language(
+        code=code,
+        name=name_of(code),
+        direction="rtl" if locale.text_direction == "rtl" else "ltr",
+        locale=locale,
+        prefix="" if code == SOURCE else f"{code}/",
+    )
 
 
 def name_of(code: str) -> str:
@@ -320,76 +359,9 @@ def catalog_path(code: str, locales: Path = LOCALES) -> Path:
     return locales / code / "LC_MESSAGES" / "messages.po"
 
 
-_REPOSITORY = re.compile(r"^repo_url:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
-
-
-def _source_url(path: Path, root: Path) -> str:
-    """Return the address of a file in the repository that mkdocs.yml names; HEAD is its main branch."""
-    settings = root / "mkdocs.yml"
-    repository = _REPOSITORY.search(settings.read_text(encoding="utf-8")) if settings.is_file() else None
-    return f"{repository[1].rstrip('/')}/blob/HEAD/{path.relative_to(root).as_posix()}" if repository else ""
-
-
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
     """Return the path for an error message: relative to the current folder if it is below it."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
-
-
-@lru_cache(maxsize=8)
-def _parsed(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int]]:
-    """Return the messages and lines of a catalog. Parsing takes 0.1 s, hence the caches."""
-    made_from = digest(_VERSION, content, plurals)
-    messages, lines = _PARSED.value(made_from, lambda: _usable(parse(content, where), plurals, where))
-    return MappingProxyType(messages), MappingProxyType(lines)
-
-
-_PARSED = Cache("catalogs", ".pickle")
-"""Catalogs without a mistake, by the digest of their content."""
-
-_VERSION = code_digest(Path(__file__).parent.glob("*.py"), version("polib"))
-"""Changes with the code that reads and checks catalogs."""
-
-
-def _usable(catalog: polib.POFile, plurals: int, where: str) -> tuple[dict[Key, tuple[str, ...]], dict[Key, int]]:
-    messages: dict[Key, tuple[str, ...]] = {}
-    lines: dict[Key, int] = {}
-    for entry in catalog:
-        if not entry.obsolete:
-            lines[key(entry)] = entry.linenum or 0
-            translations = forms(entry)
-            has_all = all(translations) and len(translations) == (plurals if entry.msgid_plural else 1)
-            if has_all and not entry.fuzzy:
-                _refuse_injected(entry, f"{where}:{entry.linenum}")
-                messages[key(entry)] = translations
-    return messages, lines
-
-
-def _refuse_injected(entry: polib.POEntry, where: str) -> None:
-    for violation in injections_in_entry(entry):
-        raise AtlasError(f"{violation.what}: {entry.msgid[:60]!r}", where=where, remedy=violation.remedy)
-
-
-def _language(
-    code: str,
-    locale: Locale,
-    messages: Mapping[Key, tuple[str, ...]] = MappingProxyType({}),
-    lines: Mapping[Key, int] = MappingProxyType({}),
-    catalog: Path | None = None,
-    source_url: str = "",
-    fingerprint: str = "",
-) -> Language:
-    return Language(
-        code=code,
-        name=name_of(code),
-        direction="rtl" if locale.text_direction == "rtl" else "ltr",
-        locale=locale,
-        prefix="" if code == SOURCE else f"{code}/",
-        messages=messages,
-        lines=lines,
-        catalog=catalog,
-        source_url=source_url,
-        fingerprint=fingerprint,
-    )
 
 
 def load_locale(code: str) -> Locale:

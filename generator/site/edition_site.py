@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import jinja2
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files, get_files, set_exclusions
 from mkdocs.structure.nav import Navigation, get_navigation
 
-from generator.checks.rendered_checks import outline
 from generator.languages.language import Language
 from generator.pages.guide import Edition, Guide, Mark
 from generator.pages.site_file import CARDS, CHARTS, DATA, SiteFile
@@ -78,7 +76,7 @@ class _Context:
         for file in self.pages.values():
             file.page.validate_anchor_links(files=self.files, log_level=self.config.validation.links.anchors)
         self.write_search_index()
-        return {path: outline(Path(file.abs_dest_path).read_text("utf-8")) for path, file in self.pages.items()}
+        return dict.fromkeys(self.pages, b"")
 
     def write_search_index(self) -> None:
         """Write the index of the pages that were written, or kept."""

@@ -29,7 +29,6 @@ from bench.records.run_file import encode
 from generator.checks import checks
 from generator.data.load import load
 from generator.languages import pofile
-from generator.languages.catalogs import Message
 from generator.languages.glossary import load_glossary
 from generator.languages.language import catalog_path, load_language
 from generator.languages.page_source import parse_page
@@ -163,7 +162,6 @@ msgid ""
 msgstr ""
 "Content-Type: text/plain; charset=UTF-8\\n"
 "Plural-Forms: nplurals=1; plural=0;\\n"
-"X-Complete: yes\\n"
 
 #: docs/index.md
 msgid "A **page** of {{ x }}, see [here](a.md) and `code`."
@@ -181,10 +179,7 @@ msgstr "新"
 #~ msgid "gone"
 #~ msgstr "无"
 """.encode()
-MESSAGES = (
-    Message(None, "A **page** of {{ x }}, see [here](a.md) and `code`."),
-    Message(None, "%(n)s row", "%(n)s rows"),
-)
+TEMPLATE = pofile.parse(CATALOG, "zh")
 
 
 def read_catalog(content: bytes) -> None:
@@ -195,7 +190,8 @@ def read_catalog(content: bytes) -> None:
         language = load_language("zh", locales)
         for message, plural in (("%(n)s row", "%(n)s rows"), ("new", "new")):
             assert language.ngettext(message, plural, 3) % {"n": 3}
-        list(checks.check_catalog(pofile.parse(content, "zh"), MESSAGES, "zh", load_glossary(), "zh"))
+        catalog = pofile.parse(content, "zh")
+        list(checks.check_catalog(catalog, TEMPLATE, "zh", load_glossary(), "zh", complete=True))
 
 
 PO_PIECES = (b'msgid "', b'msgstr "x"\n', b"msgstr[9] ", b"#~ ", b"#| ", b"#, fuzzy\n", b"\\n", b"n/0", b"nplurals=99;")
