@@ -2,8 +2,8 @@ r"""Split authored Markdown into translatable blocks. Extraction and rendering s
 
 Takes the source of a page and returns a `SplitPage`: the front matter, then literal text and `Block`s that add up to
 the source exactly. A block's message is its text on one line, so re-wrapping a paragraph does not change it. Headings
-(without ``{#id}``), paragraphs, list items, table cells, admonition and tab titles, and the alternative text of images
-that stand alone are blocks. Fenced code, HTML blocks, Jinja statements and text without words are literal.
+(without ``{#id}``), paragraphs, list items, table cells, and admonition and tab titles are blocks. Fenced code, HTML
+blocks, Jinja statements and text without words are literal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from generator.languages.typography import VERBATIM
 
-Kind = Literal["heading", "paragraph", "list item", "table cell", "title", "image alt"]
+Kind = Literal["heading", "paragraph", "list item", "table cell", "title"]
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ def split(source: str) -> SplitPage:
 
 def join(document: SplitPage, translate: Callable[[Block], str | None] = lambda _: None) -> str:
     """Return the page with each block replaced by its translation, or unchanged if `translate` returns None."""
-    return document.front + "".join(
-        part if isinstance(part, str) else _place(part, translate) for part in document.parts
-    )
-
-
-def _place(block: Block, translate: Callable[[Block], str | None]) -> str:
-    message = translate(block)
-    return block.source if message is None else message.replace("\n", f"\n{block.indent}")
+    text = document.front
+    for part in document.parts:
+        message = translate(part) if isinstance(part, Block) else None
+        if isinstance(part, Block) and message is not None:
+            text += message.replace("\n", f"\n{part.indent}")
+        else:
+            text += part.source if isinstance(part, Block) else part
+    return text
 
 
 # --- Jinja ------------------------------------------------------------------------------------------------------------
@@ -101,13 +101,11 @@ STATEMENT = re.compile(rf"\{{%(?>{_STRING}|(?!\{{%).)*?%\}}|\{{#.*?#\}}", re.DOT
 """A Jinja statement or comment. Pages put these between messages, on separate lines."""
 
 _JINJA = re.compile(
-    rf"(?P<raw>\{{%[-+]?\s*raw\s*[-+]?%\}}.*?\{{%[-+]?\s*endraw\s*[-+]?%\}})"
-    rf"|(?P<attributes>{ATTRIBUTES_WITH_ID.pattern})"
+    rf"(?P<attributes>{ATTRIBUTES_WITH_ID.pattern})"
     rf"|(?P<statement>{STATEMENT.pattern})"
     rf"|(?P<expression>{EXPRESSION.pattern})",
     re.DOTALL,
 )
-_RAW_FENCES = re.compile(r"\{%[-+]?\s*(?:end)?raw\s*[-+]?%\}")
 _MASK, _STATEMENT_MASK = "\ue000", "\ue001"  # private use: no page holds them, and they mean nothing in Markdown
 _ONLY_STATEMENTS = re.compile(rf"[ \t]*{_STATEMENT_MASK}[ \t{_STATEMENT_MASK}]*")
 _TABLE_ROW = re.compile(r"[ \t>]*\|")
@@ -119,14 +117,9 @@ def _cover(text: str, mask: str) -> str:
 
 
 def _cover_jinja(match: re.Match[str]) -> str:
-    text = match[0]
-    if match["expression"]:
-        return _cover(text, _MASK)
-    if match["statement"]:
-        return _cover(text, _STATEMENT_MASK)
-    if match["raw"]:
-        return _RAW_FENCES.sub(lambda fence: _cover(fence[0], _STATEMENT_MASK), text)
-    return EXPRESSION.sub(lambda expression: _cover(expression[0], _MASK), text)
+    if match["attributes"]:
+        return EXPRESSION.sub(lambda expression: _cover(expression[0], _MASK), match[0])
+    return _cover(match[0], _MASK if match["expression"] else _STATEMENT_MASK)
 
 
 def _mask(source: str) -> str:
@@ -142,13 +135,10 @@ def _mask(source: str) -> str:
     lines = text.split("\n")
     for i, line in enumerate(lines):
         if _ONLY_STATEMENTS.fullmatch(line):
-            in_table = 0 < i < len(lines) - 1 and _TABLE_ROW.match(lines[i - 1]) and _TABLE_ROW.match(_next(lines, i))
+            below = next((line for line in lines[i + 1 :] if not _ONLY_STATEMENTS.fullmatch(line)), "")
+            in_table = i > 0 and _TABLE_ROW.match(lines[i - 1]) and _TABLE_ROW.match(below)
             lines[i] = "|" + _MASK * (len(line) - 1) if in_table else " " * len(line)
     return "\n".join(lines)
-
-
-def _next(lines: list[str], i: int) -> str:
-    return next((line for line in lines[i + 1 :] if not _ONLY_STATEMENTS.fullmatch(line)), "")
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
@@ -158,10 +148,6 @@ _HEADING_ATTRIBUTES = re.compile(r"(?:^|[ \t]+)\{:?[ \t]*[^{}\n]*[^{}\s][ \t]*\}
 _ID = re.compile(r"[{\s:]#((?:\{\{.*?\}\}|[^\s{}.])+)")
 _ATTRIBUTES_LINE = re.compile(r"\{:?[^{}\n]*\}")
 _CONTAINER_TITLE = re.compile(r"[^\"\n]*\"(?P<title>.*)\"[ \t]*$")
-_LONE_IMAGES = re.compile(
-    r"(?:\[?!\[(?:[^\[\]\\]|\\.)*\]\([^\s()]*\)(?:\{[^{}\n]*\})?(?:\]\([^\s()]*\))?(?:\{[^{}\n]*\})?\s*)+"
-)
-_ALTERNATIVE = re.compile(r"!\[(?P<alt>(?:[^\[\]\\]|\\.)+)\]\(")
 _WORD = re.compile(r"[^\W\d_]")
 
 
@@ -176,15 +162,8 @@ def markdown() -> MarkdownIt:
     return parser.use(deflist_plugin).use(footnote_plugin, inline=False).use(admon_plugin)
 
 
-def _block_parser() -> MarkdownIt:
-    parser = markdown()
-    # Skip inline parsing, and leave link definitions in place.
-    parser.core.ruler.enableOnly(["block"])
-    return parser
-
-
-_PARSER = _block_parser()
-
+_PARSER = markdown()
+_PARSER.core.ruler.enableOnly(["block"])  # skips inline parsing, and leaves link definitions in place
 
 Placed = tuple[int, Block]
 """A block, and where it starts in the body."""
@@ -297,18 +276,8 @@ class _Splitter:
         if len(pieces) > 1 and _ATTRIBUTES_LINE.fullmatch(self.masked[slice(*pieces[-1])]):
             pieces.pop()
         start, end = pieces[0][0], pieces[-1][1]
-        if kind != "heading" and _LONE_IMAGES.fullmatch(self.masked, start, end):
-            yield from self.alternatives(start, end, line)
-        else:
-            indent = self.body[self.starts[line + 1] : pieces[1][0]] if len(pieces) > 1 else ""
-            yield self.block(kind, start, end, line, self.one_line(pieces), indent)
-
-    def alternatives(self, start: int, end: int, line: int) -> Iterator[Placed]:
-        """Yield the alternative texts of a paragraph that holds only images."""
-        for match in _ALTERNATIVE.finditer(self.masked, start, end):
-            place = line + self.masked.count("\n", start, match.start())
-            message = re.sub(r"\s*\n\s*", " ", self.body[slice(*match.span("alt"))])
-            yield self.block("image alt", *match.span("alt"), place, message)
+        indent = self.body[self.starts[line + 1] : pieces[1][0]] if len(pieces) > 1 else ""
+        yield self.block(kind, start, end, line, self.one_line(pieces), indent)
 
     def one_line(self, pieces: list[tuple[int, int]]) -> str:
         """Join the lines with spaces. A hard break (two spaces or a backslash) keeps its newline."""
