@@ -15,7 +15,7 @@ from generator.languages import blocks
 from generator.languages.blocks import CODE, EXPRESSION, STATEMENT
 from generator.languages.findings import Violation
 from generator.languages.glossary import Glossary, glossary_violations
-from generator.languages.language import load_locale, script_of
+from generator.languages.language import load_locale, name_of
 from generator.languages.pofile import NAMED
 from generator.languages.typography import CJK, VERBATIM
 
@@ -87,7 +87,9 @@ _SPELLED_OUT = {str(n) for n in range(13)}
 
 _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z-]+")
 _ENGLISH_WORD = re.compile(r"\b(?=\w*[aeiouy])[A-Z]?[a-z]{2,}\b")
-_OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u024f]")
+_OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
+"""A letter that is not Latin. The name of a language, in that language, tells whether it has others."""
+
 _STEM = 3
 """A Latin word shares its first letters with a word of the English, such as (padding) with pad."""
 
@@ -100,7 +102,7 @@ def _content(message: str, translation: str, code: str, glossary: Glossary, *, p
     for number in written - numbers:
         if number not in _SPELLED_OUT:
             yield Violation("number", f"the number {number} is not in the English", "remove it, or correct it")
-    if script_of(code) == "Latn":
+    if not _OTHER_LETTER.search(name_of(code)):
         return
     names = re.compile("|".join(re.escape(name) for name in sorted(glossary.keep, key=len, reverse=True)))
     if not _OTHER_LETTER.search(text) and _ENGLISH_WORD.search(names.sub(" ", english)):

@@ -17,7 +17,6 @@ from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import IO, Any
 
-import yaml
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
 from babel.messages.frontend import parse_mapping_cfg
@@ -25,6 +24,8 @@ from babel.messages.pofile import generate_po
 from babel.plural import to_gettext
 from babel.util import pathmatch
 from jinja2 import TemplateSyntaxError
+from mkdocs.exceptions import ConfigurationError
+from mkdocs.utils.yaml import yaml_load
 
 from bench import durable
 from bench.errors import AtlasError
@@ -56,37 +57,38 @@ def extract(root: Path = ROOT) -> Catalog:
 
     Raises `AtlasError` for a file that cannot be parsed.
     """
-    with (root / "babel.cfg").open(encoding="utf-8") as settings:
-        methods, options = parse_mapping_cfg(settings)  # type: ignore[no-untyped-call]
-    pages = [page for _, page in _navigation(_settings((root / "mkdocs.yml").read_bytes()).get("nav")) if page]
+    with (root / "babel.cfg").open(encoding="utf-8") as file:
+        methods, options = parse_mapping_cfg(file)  # type: ignore[no-untyped-call]
+    with (root / "mkdocs.yml").open(encoding="utf-8") as file, settings_errors():
+        pages = [page for _, page in _navigation(yaml_load(file).get("nav")) if page]
 
     def place(found: tuple[Any, ...]) -> tuple[int, int, bool, str]:
         """Sort by the lines of babel.cfg, and pages by the navigation: an index page before others of its folder."""
-        file = found[0]
-        method = next(index for index, (pattern, _) in enumerate(methods) if pathmatch(pattern, file))
-        uri = file.removeprefix("docs/")
+        path = found[0]
+        method = next(index for index, (pattern, _) in enumerate(methods) if pathmatch(pattern, path))
+        uri = path.removeprefix("docs/")
         entry = (i for i, page in enumerate(pages) if uri == page or (page.endswith("/") and uri.startswith(page)))
-        return method, next(entry, len(pages)), not file.endswith("/index.md"), file
+        return method, next(entry, len(pages)), not path.endswith("/index.md"), path
 
-    read: list[str] = []
+    paths: list[str] = []
     extracted = extract_from_dir(
         root,
         methods,
         options,
         keywords=KEYWORDS,
         comment_tags=("Translators:",),
-        callback=lambda file, *_: read.append(file),
+        callback=lambda path, *_: paths.append(path),
         strip_comment_tags=True,
     )
     template = Catalog()
     try:
-        for file, _, text, comments, context in sorted(extracted, key=place):
-            template.add(text, locations=[(file, 0)], auto_comments=comments, context=context)
+        for path, _, text, comments, context in sorted(extracted, key=place):
+            template.add(text, locations=[(path, 0)], auto_comments=comments, context=context)
     except (SyntaxError, ValueError, TemplateSyntaxError) as error:  # in Python or Jinja
         line = getattr(error, "lineno", None)
         raise AtlasError(
             f"cannot be parsed for messages: {error}",
-            where=f"{read[-1]}:{line}" if line else read[-1],
+            where=f"{paths[-1]}:{line}" if line else paths[-1],
             remedy="correct the source",
         ) from None
     return template
@@ -127,7 +129,8 @@ def extract_source(file: IO[bytes], keywords: Any, tags: Any, **_options: object
 
 def extract_settings(file: IO[bytes], _keywords: object, _tags: object, **_options: object) -> Extracted:
     """Babel extraction method for mkdocs.yml: navigation titles, name and description of the site."""
-    settings = _settings(file.read())
+    with settings_errors():
+        settings = yaml_load(file)
     for name in ("site_name", "site_description"):
         if name in settings:
             yield 0, None, settings[name], [name.replace("_", " ")]
@@ -136,27 +139,15 @@ def extract_settings(file: IO[bytes], _keywords: object, _tags: object, **_optio
             yield 0, None, title, ["title in the navigation"]
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads mkdocs.yml without the values that its tags stand for, such as those of ``!ENV``."""
-
-
-_Loader.add_multi_constructor("", lambda *_: None)
-
-
-def _settings(content: bytes) -> dict[str, Any]:
-    with settings_errors():
-        return yaml.load(content, _Loader) or {}  # noqa: S506  # a SafeLoader
-
-
 @contextmanager
 def settings_errors() -> Iterator[None]:
-    """Turn a YAML error in mkdocs.yml into an `AtlasError` with its line."""
+    """Turn MkDocs' error about mkdocs.yml into an `AtlasError` with its line."""
     try:
         yield
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
+    except ConfigurationError as error:
+        mark = getattr(error.__context__, "problem_mark", None)
         raise AtlasError(
-            f"is not valid YAML: {getattr(error, 'problem', None) or error}",
+            f"is not valid YAML: {getattr(error.__context__, 'problem', None) or error}",
             where=f"mkdocs.yml:{mark.line + 1}" if mark else "mkdocs.yml",
             remedy="correct the line",
         ) from None

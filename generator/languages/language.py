@@ -17,11 +17,9 @@ from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated
 
 import msgspec
 from babel import Locale, UnknownLocaleError
-from babel.core import get_global
 from babel.dates import format_date, format_skeleton, format_time
 from babel.lists import format_list
 from babel.numbers import NumberPattern, format_decimal, format_percent, parse_pattern
@@ -44,21 +42,18 @@ SOURCE = "en"
 _CLDR = {"zh": "zh_Hans_CN"}
 
 
-def _locale(code: str) -> Locale | None:
-    if "_" in code:  # zh_TW is not a language tag for HTML or for Intl in browsers
-        return None
-    name = _CLDR.get(code, code)
-    try:
-        return Locale.parse(name, sep="-" if "-" in name else "_")
-    except (ValueError, UnknownLocaleError):
-        return None
-
-
 class LanguageList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The languages of the guide, the source language first, and those of which nothing may be untranslated."""
+    """The languages of the guide, and those of which nothing may be untranslated."""
 
-    languages: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    languages: tuple[str, ...]
     complete: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError`, which msgspec passes on, unless the source language is the first of different ones."""
+        if self.languages[:1] != (SOURCE,) or len({*self.languages}) < len(self.languages):
+            raise ValueError(f"it does not begin with {SOURCE}, or has a language twice")
+        if unknown := {*self.complete} - {*self.languages}:
+            raise ValueError(f"{min(unknown)!r} is complete, and not a language of the guide")
 
 
 def listed(locales: Path = LOCALES) -> LanguageList:
@@ -67,23 +62,14 @@ def listed(locales: Path = LOCALES) -> LanguageList:
     try:
         found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), LanguageList)
     except (OSError, ValueError, RecursionError) as error:
-        raise _unusable(path, str(error)) from None
+        raise AtlasError(
+            f"the list of languages cannot be used: {error}",
+            where=str(path),
+            remedy=f'correct it, for example: languages = ["{SOURCE}", "zh"]',
+        ) from None
     for code in found.languages:
-        if _locale(code) is None:
-            raise _unusable(path, f"{code!r} is not the code of a language")
-    if found.languages[0] != SOURCE or len({*found.languages}) < len(found.languages):
-        raise _unusable(path, f"it does not begin with {SOURCE}, or has a language twice")
-    if unknown := {*found.complete} - {*found.languages}:
-        raise _unusable(path, f"{min(unknown)!r} is complete, and not a language of the guide")
+        load_locale(code, where=str(path))
     return found
-
-
-def _unusable(path: Path, why: str) -> AtlasError:
-    return AtlasError(
-        f"the list of languages cannot be used: {why}",
-        where=str(path),
-        remedy=f'correct it, for example: languages = ["{SOURCE}", "zh"]',
-    )
 
 
 @cache
@@ -101,8 +87,6 @@ UNKNOWN = "–"
 """Stands for an unknown value (None or NaN) in formatted text."""
 
 _PLURAL_ORDER = ("zero", "one", "two", "few", "many", "other")
-_NO_BREAK_SPACE = "\u00a0"
-_SECOND_MS = 1e3
 
 
 class Untranslated(str):
@@ -152,13 +136,9 @@ class Language:
         """Return the plural form of the message for `n` things, by the rule of CLDR."""
         forms = self.messages.get((None, singular))
         if forms:
-            return forms[self.plural_index(n)]
+            return forms[plural_forms(self.locale).index(self.locale.plural_form(n))]
         english = singular if n == 1 else plural
         return english if self.catalog is None else Untranslated(english)
-
-    def plural_index(self, n: float) -> int:
-        """Return the index of the ``msgstr[…]`` for `n` things."""
-        return plural_forms(self.locale).index(self.locale.plural_form(n))
 
     def number(self, x: float | None, digits: int | None = None) -> str:
         """Format ``12,345.679``, with exactly `digits` decimals if given; below zero, −2 rounds to hundreds."""
@@ -171,8 +151,8 @@ class Language:
     def milliseconds(self, x: float | None, digits: int = 3) -> str:
         """Format ``7.325 ms``; the default has the decimals of the published figures. Whole milliseconds from a
         second on are seconds: ``1.62 s``."""
-        if x is not None and x >= _SECOND_MS and digits <= 0:
-            return self._measure(x / _SECOND_MS, digits + 3, "s")
+        if x is not None and x >= 1e3 and digits <= 0:
+            return self._measure(x / 1e3, digits + 3, "s")
         return self._measure(x, digits, "ms")
 
     def seconds(self, x: float | None, digits: int = 1) -> str:
@@ -193,19 +173,10 @@ class Language:
         return f"+{text}" if signed and x > 0 else text
 
     def unit(self, x: float | None, unit: str, digits: int | None = None) -> str:
-        """Format `x` with a CLDR unit in this language: ``12 min`` for ``duration-minute``.
-
-        Raises `AtlasError` if CLDR has no short name for the unit, because Babel would print its identifier.
-        """
+        """Format `x` with a CLDR unit in this language: ``12 min`` for ``duration-minute``."""
         if x is None or math.isnan(x):
             return UNKNOWN
         text = format_unit(self.number(x, digits), unit, length="short", locale=self.locale, numbering_system="latn")
-        if "duration-" in text or "digital-" in text:
-            raise AtlasError(
-                f"CLDR has no short name of the unit {unit!r} in {self.name}: it would read {text!r}",
-                where="generator/languages/language.py",
-                remedy="use another unit, or an international symbol",
-            )
         return self._spaced(text)
 
     def date(self, d: date | datetime) -> str:
@@ -248,7 +219,7 @@ class Language:
         # International symbols stay the same in every language (CLDR writes ms as ملي ث), and the no-break space
         # keeps them on the line of their number.
         text = self.number(x, digits)
-        return text if text == UNKNOWN else f"{text}{_NO_BREAK_SPACE}{symbol}"
+        return text if text == UNKNOWN else f"{text}\u00a0{symbol}"
 
     def _spaced(self, text: str) -> str:
         return typography.space_cjk(text) if self.locale.language in typography.CJK_LANGUAGES else text
@@ -273,17 +244,11 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
     messages, lines = _published(content, len(plural_forms(language.locale)), shown(path))
     settings = locales.parent / "mkdocs.yml"
     repository = _REPOSITORY.search(settings.read_text(encoding="utf-8")) if settings.is_file() else None
-    return replace(
-        language,
-        messages=messages,
-        lines=lines,
-        catalog=path,
-        # HEAD is the main branch.
-        source_url=f"{repository[1].rstrip('/')}/blob/HEAD/{path.relative_to(locales.parent).as_posix()}"
-        if repository
-        else "",
-        fingerprint=hashlib.sha256(content).hexdigest(),
+    address = (
+        f"{repository[1].rstrip('/')}/blob/HEAD/{path.relative_to(locales.parent).as_posix()}" if repository else ""
     )
+    fingerprint = hashlib.sha256(content).hexdigest()
+    return replace(language, messages=messages, lines=lines, catalog=path, source_url=address, fingerprint=fingerprint)
 
 
 _REPOSITORY = re.compile(r"^repo_url:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
@@ -299,7 +264,8 @@ def _published(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, t
             continue
         line = lines[key(message)] = message.lineno or 1
         translations = forms(message)
-        if all(translations) and len(translations) in {1, plurals} and not message.fuzzy:
+        expected = plurals if message.pluralizable else 1
+        if all(translations) and len(translations) == expected and not message.fuzzy:
             names = dict.fromkeys(name[2:-2] for text in english(message) for name in NAMED.findall(text))
             try:
                 for translation in translations if names else ():
@@ -332,13 +298,6 @@ def name_of(code: str) -> str:
     return (locale.get_display_name(locale) if "-" in code else locale.get_language_name(locale)) or code
 
 
-def script_of(code: str) -> str:
-    """Return the script of a language as an ISO 15924 code: ``Latn``, ``Arab``, ``Kore``."""
-    locale = load_locale(code)
-    likely = get_global("likely_subtags").get(str(locale), get_global("likely_subtags").get(locale.language, ""))
-    return locale.script or next((part for part in likely.split("_") if len(part) == len("Latn")), "Latn")
-
-
 @cache
 def plural_forms(locale: Locale) -> tuple[str, ...]:
     """Return the CLDR names of the plural forms, in the order of ``msgstr[0]``, ``msgstr[1]``…"""
@@ -364,14 +323,16 @@ def shown(path: Path) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
-def load_locale(code: str) -> Locale:
+def load_locale(code: str, where: str = "language") -> Locale:
     """Return the CLDR locale of a language code. Raises `AtlasError` if there is none."""
-    if locale := _locale(code):
-        return locale
+    name = _CLDR.get(code, code)
+    try:
+        if "_" not in code:  # zh_TW is not a language tag for HTML or for Intl in browsers
+            return Locale.parse(name, sep="-" if "-" in name else "_")
+    except (ValueError, UnknownLocaleError):
+        pass
     raise AtlasError(
-        f"{code!r} is not the code of a language",
-        where="language",
-        remedy=f"use one of {', '.join(published_languages())}, or a code of CLDR such as ko",
+        f"{code!r} is not the code of a language", where=where, remedy="use a code of CLDR, such as ko or pt-BR"
     )
 
 
