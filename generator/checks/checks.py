@@ -17,7 +17,6 @@ from babel.messages.catalog import Catalog, Message
 
 from bench.errors import counted
 from generator.checks.message_checks import BIDI_CONTROLS, check_translation
-from generator.checks.usage_checks import usage_findings
 from generator.languages import blocks, catalogs
 from generator.languages.blocks import EXPRESSION, STATEMENT
 from generator.languages.catalogs import ROOT, plural_rule
@@ -53,7 +52,7 @@ def check(root: Path = ROOT, codes: Iterable[str] | None = None) -> list[Finding
                 line = next((n for n, text in enumerate(lines, 1) if text.startswith(f'en = "{term.en}"')), 1)
                 what = f"the term has no translation into the language {code}"
                 file = f"{locales.name}/{GLOSSARY}"
-                findings.append(Finding(file, line, term.en, what, f'add {code} = "…"', "term"))
+                findings.append(Finding(file, line, term.en, what, f'add {code} = "…"'))
     return sorted(set(findings))
 
 
@@ -71,7 +70,7 @@ def check_pages(sources: Iterable[PageSource]) -> Iterator[Finding]:
     """Yield the mistakes in authored pages."""
     for source in sources:
         for line, text, violation in _check_page(source):
-            yield Finding(source.where, line, short(text), violation.what, violation.remedy, violation.rule)
+            yield Finding(source.where, line, short(text), *violation)
 
 
 PageViolation = tuple[int, str, Violation]
@@ -82,7 +81,7 @@ def _check_page(source: PageSource) -> Iterator[PageViolation]:
     for name in ("title", "description"):
         if not source.front.values.get(name):
             remedy = f"add `{name}: …` to its front matter"
-            yield 1, "", Violation("front-matter", f"the page has no {name}", remedy)
+            yield 1, "", Violation(f"the page has no {name}", remedy)
     yield from _check_headings(source)
     texts = [(source.front.lines[name], text) for name, text in source.front.messages.items()]
     for line, text in [*texts, *((block.line, block.message) for block in source.document.blocks)]:
@@ -90,10 +89,10 @@ def _check_page(source: PageSource) -> Iterator[PageViolation]:
             yield line, text, violation
     for line, html in source.document.html:
         if blocks.has_words(_COMMENT.sub("", html)):
-            yield line, html, Violation("html-text", "text inside HTML is never translated", "write it in Markdown")
+            yield line, html, Violation("text inside HTML is never translated", "write it in Markdown")
     for line in source.document.untitled:
         what = "the admonition has no title, so it would show the English name of its kind"
-        yield line, "", Violation("admonition", what, 'give it a title: !!! note "Title", or "" for none')
+        yield line, "", Violation(what, 'give it a title: !!! note "Title", or "" for none')
 
 
 def _check_headings(source: PageSource) -> Iterator[PageViolation]:
@@ -103,32 +102,32 @@ def _check_headings(source: PageSource) -> Iterator[PageViolation]:
         if heading.id is None:
             slug = re.sub(r"[^a-z0-9]+", "-", EXPRESSION.sub("", heading.text).lower()).strip("-") or "id"
             remedy = f"add one, the same in all languages: {{#{slug}}}"
-            yield heading.line, heading.text, Violation("heading", "the heading has no id", remedy)
+            yield heading.line, heading.text, Violation("the heading has no id", remedy)
         elif seen[heading.id] > 1:
             what = f"the id {heading.id} stands at {counted(seen[heading.id], 'heading')}"
-            yield heading.line, heading.text, Violation("heading", what, "give each heading its own id")
+            yield heading.line, heading.text, Violation(what, "give each heading its own id")
     titles = [heading.line for heading in headings if heading.level == 1]
     if len(titles) != 1:
         what = f"the page has {len(titles)} first-level headings"
-        yield (titles or [1])[-1], "", Violation("heading", what, "give it one, its title")
+        yield (titles or [1])[-1], "", Violation(what, "give it one, its title")
 
 
 def _check_text(text: str, constants: Iterable[str]) -> Iterator[Violation]:
     if STATEMENT.search(blocks.ATTRIBUTES_WITH_ID.sub("", text)):
         what = "a Jinja statement is inside a sentence, but other languages order their sentences differently"
-        yield Violation("statement", what, "write two whole sentences, with {% … %} on a line of its own")
+        yield Violation(what, "write two whole sentences, with {% … %} on a line of its own")
     remedy = "compute it: {{ … | ms }}; if it is part of a definition, list it under `constants:` in the front matter"
     for constant in constants:
         text = text.replace(constant, " ")
     yield from (violation for _, violation in _measurements(text, remedy))
     for control in BIDI_CONTROLS.findall(text):
-        yield Violation("bidi", f"the bidi control U+{ord(control):04X}", "remove it")
+        yield Violation(f"the bidi control U+{ord(control):04X}", "remove it")
 
 
 def _measurements(text: str, remedy: str) -> Iterator[tuple[str, Violation]]:
     """Yield the number of each measurement that is typed by hand."""
     for match in _MEASUREMENT.finditer(VERBATIM.sub(" ", text)):
-        yield match[1], Violation("measurement", f"the measurement {match[0]} is typed by hand", remedy)
+        yield match[1], Violation(f"the measurement {match[0]} is typed by hand", remedy)
 
 
 # --- Catalogs ---------------------------------------------------------------------------------------------------------
@@ -144,29 +143,37 @@ def check_catalog(
     if wanted != present:
         missing = counted(len(wanted - present), "message is", "messages are")
         what = f"{missing} missing and {counted(len(present - wanted), 'is', 'are')} no longer used"
-        yield Finding(file, 1, "", what, _REFRESH, "sources")
+        yield Finding(file, 1, "", what, _REFRESH)
     if catalog.plural_forms != plural_rule(code):
-        yield Finding(file, 1, "", "Plural-Forms differs from the rule of CLDR", _REFRESH, "plural-rule")
+        yield Finding(file, 1, "", "Plural-Forms differs from the rule of CLDR", _REFRESH)
     messages = [message for message in catalog if message.id]  # without the header
     published = [message for message in messages if all(forms(message)) and not message.fuzzy]
     found = [
         *((message, violation) for message in messages for violation in _check_state(message, code, complete=complete)),
         *((message, violation) for message in published for violation in _check_message(message, code, glossary)),
-        *usage_findings(published, code, glossary),
+        *_not_distinct(published, glossary),
     ]
     for message, violation in found:
         text = short(english(message)[0])
-        yield Finding(file, message.lineno or 1, text, violation.what, violation.remedy, violation.rule)
+        yield Finding(file, message.lineno or 1, text, *violation)
+
+
+def _not_distinct(messages: Iterable[Message], glossary: Glossary) -> Iterator[tuple[Message, Violation]]:
+    by_text = {english(message)[0]: message for message in messages}
+    for first, second in glossary.distinct:
+        if first in by_text and second in by_text and (shared := {*forms(by_text[first])} & {*forms(by_text[second])}):
+            what = f"“{first}” and “{second}” are both called {min(shared)}"
+            yield by_text[second], Violation(what, "use a different word for each")
 
 
 def _check_state(message: Message, code: str, *, complete: bool) -> Iterator[Violation]:
     if not all(forms(message)):
         if complete or any(forms(message)):
             remedy = f"translate it, or remove {code} from `complete` in {LOCALES.name}/{LIST}"
-            yield Violation("untranslated", "the translation is missing", remedy)
+            yield Violation("the translation is missing", remedy)
     elif message.fuzzy and complete:
         what = "the translation is fuzzy, so the page shows English"
-        yield Violation("fuzzy", what, "compare it with the English, and remove `fuzzy`")
+        yield Violation(what, "compare it with the English, and remove `fuzzy`")
 
 
 def _check_message(message: Message, code: str, glossary: Glossary) -> Iterator[Violation]:
@@ -179,7 +186,7 @@ def _check_message(message: Message, code: str, glossary: Glossary) -> Iterator[
         shown = ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "")
         place = f"msgstr[{index}], for {shown}: " if plural else ""
         for violation in check_translation(text, translation, code, glossary, plural=is_single):
-            yield Violation(violation.rule, f"{place}{violation.what}", violation.remedy)
+            yield Violation(f"{place}{violation.what}", violation.remedy)
         for number, violation in _measurements(translation, "use the expression from the English instead"):
             if number not in " ".join(english(message)):
                 yield violation

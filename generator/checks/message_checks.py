@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from generator.languages import blocks
 from generator.languages.blocks import CODE, EXPRESSION, STATEMENT
 from generator.languages.findings import Violation
 from generator.languages.glossary import Glossary, glossary_violations
-from generator.languages.language import load_locale, name_of
+from generator.languages.language import name_of
 from generator.languages.pofile import NAMED
 from generator.languages.typography import CJK, VERBATIM
 
@@ -25,9 +25,12 @@ Check = Iterator[Violation]
 def check_translation(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool = False) -> Check:
     """Yield every mistake in a translation. A `plural` form that serves a single number may leave the number out."""
     yield from _markup(message, translation, plural=plural)
-    yield from _characters(translation, code)
+    yield from _characters(translation)
     yield from _content(message, translation, code, glossary, plural=plural)
     yield from glossary_violations(glossary, code, message, translation)
+    yield from _spelling(translation, code, glossary.spelling.get(code, {}))
+    if code == "ja":
+        yield from _register(translation)
     yield from _typography(message, translation, code)
 
 
@@ -43,40 +46,36 @@ def _markup(message: str, translation: str, *, plural: bool) -> Check:
         Counter(re.sub(r"[^\S\n]+", " ", match[0]) for match in _MARKUP.finditer(_ISOLATE.sub("", text)))
         for text in (message, translation)
     )
-    for piece in (expected - actual).elements():
+    missing, extra = expected - actual, actual - expected
+    for piece in missing:
         if not (plural and NAMED.fullmatch(piece)):  # "one model" needs no figure in many languages
-            yield Violation("markup", f"{_named(piece)} is missing", "keep it exactly as in the English")
-    for piece in (actual - expected).elements():
-        if not (NAMED.fullmatch(piece) and piece in expected):
-            yield Violation("markup", f"{_named(piece)} is not in the English", "remove it, or correct it")
+            yield Violation(f"{piece} is missing".replace("\n", "a line break"), "keep it exactly as in the English")
+    for piece in extra:
+        if not (NAMED.fullmatch(piece) and piece in expected):  # a placeholder may be used twice
+            what = f"{piece} is not in the English".replace("\n", "a line break")
+            yield Violation(what, "remove it, or correct it")
     if translation != translation.strip() or re.search(r"(?<=\S) {2,}(?=\S)", VERBATIM.sub("x", translation)):
-        yield Violation("spaces", "leading, trailing or repeated spaces", "remove them")
+        yield Violation("leading, trailing or repeated spaces", "remove them")
     original, read = (
         [(block.kind, block.message) == ("paragraph", text) for block in blocks.split(text).blocks]
         for text in (f"{message} word", f"{translation} word")  # a text without a word is no block
     )
     if read != original and not translation[:1].isalpha():
-        yield Violation("block", "Markdown reads it as another kind of block", "put a backslash before its first sign")
-
-
-def _named(piece: str) -> str:
-    return "a line break" if piece == "\n" else piece
+        yield Violation("Markdown reads it as another kind of block", "put a backslash before its first sign")
 
 
 # --- Characters -------------------------------------------------------------------------------------------------------
 
 BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _INVISIBLE = re.compile(rf"{BIDI_CONTROLS.pattern}|[\u00ad\u200b\u2060\ufeff\ufffd]")
-_INVISIBLE_FROM_LEFT = re.compile(rf"{_INVISIBLE.pattern}|[\u200e\u200f\u061c]")
 
 
-def _characters(translation: str, code: str) -> Check:
-    invisible = _INVISIBLE if load_locale(code).text_direction == "rtl" else _INVISIBLE_FROM_LEFT
-    for sign in sorted({*invisible.findall(translation)}):
+def _characters(translation: str) -> Check:
+    for sign in sorted({*_INVISIBLE.findall(translation)}):
         remedy = "remove it: the page isolates names and numbers itself"
-        yield Violation("character", f"the invisible character U+{ord(sign):04X}", remedy)
+        yield Violation(f"the invisible character U+{ord(sign):04X}", remedy)
     if not unicodedata.is_normalized("NFC", translation):
-        yield Violation("character", "decomposed letters (not in NFC)", "type composed letters")
+        yield Violation("decomposed letters (not in NFC)", "type composed letters")
 
 
 # --- Content ----------------------------------------------------------------------------------------------------------
@@ -98,26 +97,63 @@ def _content(message: str, translation: str, code: str, glossary: Glossary, *, p
     english, text = VERBATIM.sub(" ", message), VERBATIM.sub(" ", translation)
     numbers, written = Counter(_NUMBER.findall(english)), Counter(_NUMBER.findall(text))
     for number in () if plural else numbers - written:
-        yield Violation("number", f"the number {number} is missing", f"write {number}")
+        yield Violation(f"the number {number} is missing", f"write {number}")
     for number in written - numbers:
         if number not in _SPELLED_OUT:
-            yield Violation("number", f"the number {number} is not in the English", "remove it, or correct it")
+            yield Violation(f"the number {number} is not in the English", "remove it, or correct it")
     if not _OTHER_LETTER.search(name_of(code)):
         return
     names = re.compile("|".join(re.escape(name) for name in sorted(glossary.keep, key=len, reverse=True)))
     if not _OTHER_LETTER.search(text) and _ENGLISH_WORD.search(names.sub(" ", english)):
-        yield Violation("untranslated", "the text is not translated", "translate it")
+        yield Violation("the text is not translated", "translate it")
         return
     known = f"{message} {_known(glossary, code)}".lower()
     for word in _LATIN_WORD.findall(text):
         if word.lower()[:_STEM] not in known:
-            yield Violation("word", f"the word {word} is not in the English", "translate it, or correct its spelling")
+            yield Violation(f"the word {word} is not in the English", "translate it, or correct its spelling")
 
 
 @lru_cache(maxsize=8)
 def _known(glossary: Glossary, code: str) -> str:
     """Return the words that any translation may contain: names, and terms of the glossary."""
     return " ".join([*glossary.keep, *(variant for term in glossary.term for variant in term.variants(code))])
+
+
+_VOWEL_SIGNS = re.compile("[\u064b-\u0652\u0670\u0640]")
+
+
+def _spelling(translation: str, code: str, spelling: Mapping[str, str]) -> Check:
+    """Find misspelt words: in Arabic with the letters that are attached before, in others never within right ones."""
+    text = _VOWEL_SIGNS.sub("", VERBATIM.sub(" ", translation))
+    for wrong, right in spelling.items():
+        if code == "ar":
+            found = bool(re.search(rf"(?<!\w)[وف]?[بكل]?(?:ال|لل)?{wrong}(?!\w)", text))
+        else:
+            found = wrong in (text.replace(right, "") if wrong in right else text)
+        if found:
+            yield Violation(f"{wrong} is misspelt", f"write {right}")
+
+
+_QUOTED = re.compile(r"「[^「」]*」|『[^『』]*』|（[^（）]*）")
+_SENTENCE = re.compile(r"[^。？！：\n]+[。？！：]?")
+_POLITE = r"(?:です|ます|ません|でした|ました"
+_POLITE_END = re.compile(rf"{_POLITE}|でしょう|ましょう|ください)か?[。？！：]?$")
+_PLAIN_END = re.compile(r"(?:る|た|だ|ない|い|う|く|す|つ|む|ぶ|ぐ|ぬ)。$")
+_POLITE_CLAUSE = re.compile(rf"{_POLITE})(?:が|けれど|し|ので|から)、")
+_PLAIN_CLAUSE = re.compile(r"(?:だ|である|する|した|れる|いる|ある|ない)(?:が|けれど|けど)、")
+
+
+def _register(translation: str) -> Check:
+    """Find です・ます beside the plain form, in one Japanese text or in the clauses of one sentence."""
+    text = _QUOTED.sub("", VERBATIM.sub("x", translation))
+    sentences = [match[0].strip() for match in _SENTENCE.finditer(text)]
+    polite = [each for each in sentences if _POLITE_END.search(each)]
+    plain = [each for each in sentences if _PLAIN_END.search(each) and not _POLITE_END.search(each)]
+    mixed = [each for each in plain if polite or _POLITE_CLAUSE.search(each)]
+    mixed += [each for each in polite if _PLAIN_CLAUSE.search(each)]
+    if mixed:
+        what = f"です・ます and the plain form in one text: …{mixed[0][-12:]}"
+        yield Violation(what, "give all sentences and clauses the same form")
 
 
 # --- Typography -------------------------------------------------------------------------------------------------------
@@ -174,11 +210,6 @@ _ENDS = {
 }
 """By language: the signs that may end a text whose English ends with a sign."""
 
-_JAPANESE_PHRASE_ENDS = {":": "：。", "?": "？か", "!": "！。"}
-"""A noun phrase takes no full stop, and a question may end with か."""
-
-_POLITE_END = re.compile(r"(?:です|ます|ません|でした|ました|ください)$")
-
 
 def _typography(message: str, translation: str, code: str) -> Check:
     text = _visible(translation)
@@ -186,15 +217,14 @@ def _typography(message: str, translation: str, code: str) -> Check:
         for match in re.finditer(pattern, text):
             around = text[max(match.start() - 4, 0) : match.end() + 4].strip()
             shown = around.replace(_CODE_SIGN, "`…`").replace(_VALUE_SIGN, "{…}")
-            yield Violation("typography", f"{what}: {shown}", remedy)
-    is_phrase = code == "ja" and "。" not in translation and not _POLITE_END.search(translation)
+            yield Violation(f"{what}: {shown}", remedy)
+    if code == "ja" and "。" not in translation and not _POLITE_END.search(translation):
+        return  # a noun phrase takes no full stop
     last = _visible(message).rstrip(" *_\"'”’)")[-1:]
-    expected = (_JAPANESE_PHRASE_ENDS if is_phrase else _ENDS.get(code, {})).get(last)
+    expected = _ENDS.get(code, {}).get(last)
     if expected and text.rstrip(" *_\"'”’」』）)»")[-1:] not in expected:
         either = " or ".join(expected)
-        yield Violation(
-            "typography", f"the English ends with {last}, the translation not with {either}", f"end it with {either}"
-        )
+        yield Violation(f"the English ends with {last}, the translation not with {either}", f"end it with {either}")
 
 
 def _visible(text: str) -> str:

@@ -17,7 +17,7 @@ from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import IO, Any
 
-from babel.messages.catalog import Catalog, Message
+from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import generate_po
@@ -32,7 +32,7 @@ from bench.errors import AtlasError
 from generator.languages.blocks import EXPRESSION
 from generator.languages.language import LOCALES, catalog_path, load_locale, plural_forms, shown, translated_languages
 from generator.languages.page_source import parse_page
-from generator.languages.pofile import NAMED, Key, english, forms, key, parse
+from generator.languages.pofile import NAMED, english, forms, key, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 """The project folder, with ``babel.cfg``, ``mkdocs.yml`` and ``docs/``."""
@@ -222,13 +222,16 @@ def update(catalog: Catalog, template: Catalog, code: str) -> str:
     in the translation too. A text that resembles another one gets its translation as fuzzy, with the other text beside
     it. Messages that are no longer used are removed.
     """
-    _rename_expressions(catalog, template)
-    previous = {key(message): message.previous_id for message in catalog}
+    known = {key(message): message for message in catalog}
     catalog.mime_headers = [("Plural-Forms", plural_rule(code))]
     catalog.update(template)
     for message in catalog:
+        old = known.get(key(message)) or known.get((message.context, "".join(message.previous_id[:1])))
         is_fuzzy = message.fuzzy and any(forms(message))
-        message.previous_id = (message.previous_id or previous.get(key(message), [])) if is_fuzzy else []
+        if is_fuzzy and old and not old.fuzzy and (renamed := _renamed(old.id, message.id)):
+            is_fuzzy = False
+            message.string = EXPRESSION.sub(lambda match: renamed.get(match[0], match[0]), forms(message)[0])
+        message.previous_id = (message.previous_id or (old.previous_id if old else [])) if is_fuzzy else []
         # Babel takes a percent sign and a brace in any text for a format.
         is_format = NAMED.search("".join(english(message)))
         message.flags = {*["fuzzy"] * bool(is_fuzzy), *["python-format"] * bool(is_format)}
@@ -244,24 +247,13 @@ def update(catalog: Catalog, template: Catalog, code: str) -> str:
     return f"{catalog.header_comment}\n{header}{''.join(entries).rstrip()}\n".lstrip()
 
 
-def _rename_expressions(catalog: Catalog, template: Catalog) -> None:
-    """Give each text whose expressions alone changed its new expressions, and its translation, too."""
-    known, wanted = {key(message) for message in catalog}, {key(message) for message in template}
-    removed = {_shape(message): message for message in catalog if key(message) not in wanted}
-    for new in template:
-        old = removed.get(_shape(new))
-        if old is None or key(new) in known or not isinstance(old.id, str) or not isinstance(new.id, str):
-            continue
-        pairs = [*zip(EXPRESSION.findall(old.id), EXPRESSION.findall(new.id), strict=True)]
-        renamed = dict(pairs)
-        if all(renamed[before] == after for before, after in pairs):
-            translation = EXPRESSION.sub(lambda match: renamed.get(match[0], match[0]), forms(old)[0])  # noqa: B023
-            catalog.delete(old.id, old.context)
-            catalog.add(new.id, translation, flags=old.flags, user_comments=old.user_comments, context=new.context)
-
-
-def _shape(message: Message) -> Key:
-    return message.context, EXPRESSION.sub("{{}}", english(message)[0])
+def _renamed(old: Any, new: Any) -> dict[str, str]:
+    """Return the new name of each expression, if nothing else differs between two texts without plural."""
+    if isinstance(old, tuple) or isinstance(new, tuple) or EXPRESSION.sub("{{}}", old) != EXPRESSION.sub("{{}}", new):
+        return {}
+    pairs = [*zip(EXPRESSION.findall(old), EXPRESSION.findall(new), strict=True)]
+    renamed = dict(pairs)
+    return renamed if all(renamed[before] == after for before, after in pairs) else {}
 
 
 def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] | None = None) -> dict[Path, bool]:

@@ -7,6 +7,7 @@ block.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -61,10 +62,8 @@ class FrontMatter:
 @lru_cache(maxsize=8192)
 def parse(front: str, where: str) -> FrontMatter:
     """Parse the front matter of the page `where`. Raises `AtlasError` with the line of a mistake."""
-    source = "\n".join(front.rstrip().split("\n")[1:-1])
     try:
-        node = yaml.compose(source, Loader=yaml.SafeLoader)
-        values = yaml.safe_load(source) or {}
+        values = yaml.safe_load("\n".join(front.rstrip().split("\n")[1:-1])) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date such as 2024-02-30
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "context", None) or str(error).split("\n")[0]
@@ -73,19 +72,20 @@ def parse(front: str, where: str) -> FrontMatter:
             where=f"{where}:{(mark.line if mark else 0) + 2}",
             remedy="correct the line; a value with {{ … }} or a colon needs quotes around it",
         ) from None
-    if not isinstance(values, dict) or not isinstance(node, yaml.MappingNode | None):
-        raise AtlasError(
-            "the front matter is not a list of keys and values",
-            where=f"{where}:2",
-            remedy="write `title: …` and `description: …`",
-        )
-    lines = {str(key.value): key.start_mark.line + 2 for key, _ in node.value} if node else {}
+    starts = {match[1]: front.count("\n", 0, match.start()) + 1 for match in _KEY.finditer(front)}
     for key, what, remedy in _mistakes(values):
-        raise AtlasError(what, where=f"{where}:{lines.get(key, 2)}", remedy=remedy)
-    return FrontMatter(MappingProxyType(values), MappingProxyType(lines))
+        raise AtlasError(what, where=f"{where}:{starts.get(key, 2)}", remedy=remedy)
+    return FrontMatter(MappingProxyType(values), MappingProxyType(dict.fromkeys(values, 2) | starts))
 
 
-def _mistakes(values: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+_KEY = re.compile(r"(?m)^[\"']?(\w+)[\"']?\s*:")
+
+
+def _mistakes(values: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the key, the mistake and a remedy."""
+    if not isinstance(values, dict):
+        yield "", "the front matter is not a list of keys and values", "write `title: …` and `description: …`"
+        return
     for key in TRANSLATED:
         if not isinstance(values.get(key, ""), str):
             yield key, f"`{key}` is {values[key]!r}, not a text", "put it in quotes"

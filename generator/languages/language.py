@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 import msgspec
 from babel import Locale, UnknownLocaleError
-from babel.dates import format_date, format_skeleton, format_time
+from babel.dates import format_date, format_skeleton
 from babel.lists import format_list
 from babel.numbers import NumberPattern, format_decimal, format_percent, parse_pattern
 from babel.units import format_unit
@@ -182,7 +182,7 @@ class Language:
     def date(self, d: date | datetime) -> str:
         """Format ``March 1, 2024``; a `datetime` is converted to UTC."""
         if isinstance(d, datetime):
-            d = _utc(d).date()
+            d = (d.astimezone(UTC) if d.tzinfo else d).date()
         return self._spaced(format_date(d, "long", locale=self.locale))
 
     def iso_date(self, text: str) -> str:
@@ -192,10 +192,6 @@ class Language:
             return self.date(date(*parts))
         skeleton = "y" if len(parts) == 1 else "yMMMM"
         return self._spaced(format_skeleton(skeleton, date(*parts, *([1] * (3 - len(parts)))), locale=self.locale))
-
-    def datetime(self, d: datetime) -> str:
-        """Format ``March 1, 2024 14:05 UTC``."""
-        return f"{self.date(d)} {format_time(_utc(d).time(), 'HH:mm', locale=self.locale)} UTC"
 
     def names(self, items: Sequence[str]) -> str:
         """Join the items as the language joins a list: ``A, B, and C``."""
@@ -358,7 +354,3 @@ def _fixed(pattern: str, digits: int) -> NumberPattern:
     """Return CLDR's number pattern with exactly `digits` decimals. Parsing takes as long as formatting, so cache it."""
     decimals = f".{'0' * digits}" if digits else ""
     return parse_pattern(re.sub(r"0(?:\.[0#]+)?(?=[^0#]*$)", lambda _: f"0{decimals}", pattern))
-
-
-def _utc(d: datetime) -> datetime:
-    return d.astimezone(UTC) if d.tzinfo else d

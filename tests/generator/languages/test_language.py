@@ -132,7 +132,7 @@ def test_digits_are_exact() -> None:
 def test_dates_and_lists(code: str, day: str, names: str) -> None:
     each = load_language(code)
     assert each.date(date(2024, 3, 1)) == day
-    assert each.datetime(datetime(2024, 3, 1, 14, 5, tzinfo=UTC)) == f"{day} 14:05 UTC"
+    assert each.date(datetime(2024, 3, 1, 14, 5, tzinfo=UTC)) == day
     assert each.names(["ViT", "BeiT", "DETR"]) == names
 
 
