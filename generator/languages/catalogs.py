@@ -9,16 +9,14 @@ entry.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import IO, Any
 
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_dir
+from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
 from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import generate_po
 from babel.plural import to_gettext
@@ -37,15 +35,7 @@ from generator.languages.pofile import NAMED, english, forms, key, parse
 ROOT = Path(__file__).resolve().parents[2]
 """The project folder, with ``babel.cfg``, ``mkdocs.yml`` and ``docs/``."""
 
-KEYWORDS = {
-    "gettext": None,
-    "_": None,
-    "N_": None,
-    "ngettext": (1, 2),
-    "N_n": (1, 2),
-    "pgettext": ((1, "c"), 2),
-    "N_p": ((1, "c"), 2),
-}
+KEYWORDS = {**DEFAULT_KEYWORDS, "N_n": (1, 2), "N_p": ((1, "c"), 2)}
 """Functions whose literal arguments are messages. ``N_``, ``N_n`` and ``N_p`` mark a text that is translated later."""
 
 
@@ -108,23 +98,6 @@ def extract_page(file: IO[bytes], _keywords: object, _tags: object, **_options: 
         yield source.front.lines[name], None, message, [f"{title} · page {name} · {address}"]
     for block in source.document.blocks:
         yield block.line, None, block.message, [f"{title} · {block.kind} · {address}"]
-
-
-def extract_source(file: IO[bytes], keywords: Any, tags: Any, **_options: object) -> Iterator[Any]:
-    """Babel extraction method for Python that reads the syntax tree. Babel's own reads tokens and misses f-strings.
-
-    Only a literal argument is a message: ``gettext("a")``, not ``gettext(names["a"])``.
-    """
-    source = file.read()
-    lines = source.decode("utf-8").split("\n")
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
-        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        texts = tuple(getattr(argument, "value", None) for argument in call.args)
-        if name in keywords and texts and all(isinstance(text, str) for text in texts[: 2 if KEYWORDS[name] else 1]):
-            above = takewhile(lambda line: line.lstrip().startswith("#"), reversed(lines[: call.lineno - 1]))
-            comments = [line.strip().lstrip("# ") for line in above][::-1]
-            yield call.lineno, name, texts, [*dropwhile(lambda line: not line.startswith(tuple(tags)), comments)]
 
 
 def extract_settings(file: IO[bytes], _keywords: object, _tags: object, **_options: object) -> Extracted:

@@ -44,12 +44,9 @@ class _Strict(Catalog):
 
     def __setitem__(self, id: Any, message: Message) -> None:  # noqa: A002  # Babel's name
         if id and (first := self.get(id, message.context)):
-            raise PoFileError(f"this message repeats the one in line {first.lineno}", self, "", _index(message))
+            line = message.lineno or 1
+            raise PoFileError(f"this message repeats the one in line {first.lineno}", self, "", line - 1)
         super().__setitem__(id, message)
-
-
-def _index(message: Message) -> int:
-    return (message.lineno or 1) - 1
 
 
 def parse(content: bytes, where: str) -> Catalog:

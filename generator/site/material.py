@@ -135,7 +135,8 @@ def apply_language(config: MkDocsConfig, language: Language) -> None:
     config.theme["language"], config.theme["direction"] = labels(language.code), language.direction
     search_settings.update(search(language.code), pipeline=PIPELINE)
     config.site_name = str(language.gettext(config.site_name))
-    config.site_description = str(language.gettext(config.site_description or ""))
+    if config.site_description:
+        config.site_description = str(language.gettext(config.site_description))
     headings["permalink_title"] = str(language.gettext("Link to this section"))
     light["name"] = str(language.gettext("Switch to dark mode"))
     dark["name"] = str(language.gettext("Switch to light mode"))

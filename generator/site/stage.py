@@ -162,8 +162,7 @@ def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> di
     alternate = [{"name": other.name, "link": to_root + other.prefix, "lang": other.code} for other in languages]
     return {
         **settings,
-        "site_name": str(language.gettext(settings["site_name"])),
-        "site_description": str(language.gettext(settings["site_description"])),
+        **{name: str(language.gettext(settings[name])) for name in ("site_name", "site_description")},
         "site_url": urljoin(settings["site_url"], language.prefix),
         "copyright": str(language.gettext("Code, text, and measurements are under the Apache License 2.0.")),
         "docs_dir": language.code,

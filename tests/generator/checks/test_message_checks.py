@@ -102,8 +102,8 @@ WORDS = [
     ("ja", "これは例だが、速くなります。", "これは例ですが、速くなります。", "です・ます and the plain form"),
     *(
         (code, wrong, right, "is misspelt")
-        for code, all in load_glossary().spelling.items()
-        for wrong, right in all.items()
+        for code, words in load_glossary().spelling.items()
+        for wrong, right in words.items()
     ),
 ]
 

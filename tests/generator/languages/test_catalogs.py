@@ -109,7 +109,7 @@ def test_everything_that_readers_see_is_a_message() -> None:
     assert ("unit", "round") in messages
     assert {(None, text) for text in ("Guide", "A small guide.", "Compile Atlas")} <= messages.keys()  # mkdocs.yml
     assert "python" not in str(messages)
-    assert not {(None, "{{ device.label }}"), (None, "not a message")} & messages.keys()
+    assert (None, "{{ device.label }}") not in messages
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,6 @@ def test_everything_that_readers_see_is_a_message() -> None:
         ("mkdocs.yml", "nav:\n\t- index.md\n", "mkdocs.yml:2"),
         ("docs/theme/404.html", "<p>\n{% if %}\n", "docs/theme/404.html:2"),
         ("docs/index.md", "---\ntitle: a: b\n---\n", "docs/index.md:2"),
-        ("generator/figures/words.py", "x = 1\ny =\n", "generator/figures/words.py:2"),
     ],
 )
 def test_a_source_that_cannot_be_parsed_is_named_with_its_line(file: str, content: str, where: str, root: Path) -> None:
