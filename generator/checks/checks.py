@@ -73,15 +73,13 @@ def check_pages(sources: Iterable[PageSource]) -> Iterator[Finding]:
             yield Finding(source.where, line, short(text), *violation)
 
 
-PageViolation = tuple[int, str, Violation]
-"""The line of a mistake, its text, and the rule."""
+PageViolation = tuple[int, str, Violation]  # with line and text
 
 
 def _check_page(source: PageSource) -> Iterator[PageViolation]:
     for name in ("title", "description"):
         if not source.front.values.get(name):
-            remedy = f"add `{name}: …` to its front matter"
-            yield 1, "", Violation(f"the page has no {name}", remedy)
+            yield 1, "", Violation(f"the page has no {name}", f"add `{name}: …` to its front matter")
     yield from _check_headings(source)
     texts = [(source.front.lines[name], text) for name, text in source.front.messages.items()]
     for line, text in [*texts, *((block.line, block.message) for block in source.document.blocks)]:
@@ -119,15 +117,16 @@ def _check_text(text: str, constants: Iterable[str]) -> Iterator[Violation]:
     remedy = "compute it: {{ … | ms }}; if it is part of a definition, list it under `constants:` in the front matter"
     for constant in constants:
         text = text.replace(constant, " ")
-    yield from (violation for _, violation in _measurements(text, remedy))
+    yield from _measurements(text, remedy)
     for control in BIDI_CONTROLS.findall(text):
         yield Violation(f"the bidi control U+{ord(control):04X}", "remove it")
 
 
-def _measurements(text: str, remedy: str) -> Iterator[tuple[str, Violation]]:
-    """Yield the number of each measurement that is typed by hand."""
+def _measurements(text: str, remedy: str, english: str = "") -> Iterator[Violation]:
+    """Find measurements that are typed by hand, unless their number is in the English."""
     for match in _MEASUREMENT.finditer(VERBATIM.sub(" ", text)):
-        yield match[1], Violation(f"the measurement {match[0]} is typed by hand", remedy)
+        if match[1] not in english:
+            yield Violation(f"the measurement {match[0]} is typed by hand", remedy)
 
 
 # --- Catalogs ---------------------------------------------------------------------------------------------------------
@@ -146,24 +145,18 @@ def check_catalog(
         yield Finding(file, 1, "", what, _REFRESH)
     if catalog.plural_forms != plural_rule(code):
         yield Finding(file, 1, "", "Plural-Forms differs from the rule of CLDR", _REFRESH)
-    messages = [message for message in catalog if message.id]  # without the header
-    published = [message for message in messages if all(forms(message)) and not message.fuzzy]
+    published = [message for message in catalog if message.id and all(forms(message)) and not message.fuzzy]
     found = [
-        *((message, violation) for message in messages for violation in _check_state(message, code, complete=complete)),
+        *((message, violation) for message in catalog for violation in _check_state(message, code, complete=complete)),
         *((message, violation) for message in published for violation in _check_message(message, code, glossary)),
-        *_not_distinct(published, glossary),
     ]
-    for message, violation in found:
-        text = short(english(message)[0])
-        yield Finding(file, message.lineno or 1, text, *violation)
-
-
-def _not_distinct(messages: Iterable[Message], glossary: Glossary) -> Iterator[tuple[Message, Violation]]:
-    by_text = {english(message)[0]: message for message in messages}
+    by_text = {english(message)[0]: message for message in published}
     for first, second in glossary.distinct:
         if first in by_text and second in by_text and (shared := {*forms(by_text[first])} & {*forms(by_text[second])}):
             what = f"“{first}” and “{second}” are both called {min(shared)}"
-            yield by_text[second], Violation(what, "use a different word for each")
+            found.append((by_text[second], Violation(what, "use a different word for each")))
+    for message, violation in found:
+        yield Finding(file, message.lineno or 1, short(english(message)[0]), *violation)
 
 
 def _check_state(message: Message, code: str, *, complete: bool) -> Iterator[Violation]:
@@ -171,7 +164,7 @@ def _check_state(message: Message, code: str, *, complete: bool) -> Iterator[Vio
         if complete or any(forms(message)):
             remedy = f"translate it, or remove {code} from `complete` in {LOCALES.name}/{LIST}"
             yield Violation("the translation is missing", remedy)
-    elif message.fuzzy and complete:
+    elif message.id and message.fuzzy and complete:
         what = "the translation is fuzzy, so the page shows English"
         yield Violation(what, "compare it with the English, and remove `fuzzy`")
 
@@ -187,6 +180,4 @@ def _check_message(message: Message, code: str, glossary: Glossary) -> Iterator[
         place = f"msgstr[{index}], for {shown}: " if plural else ""
         for violation in check_translation(text, translation, code, glossary, plural=is_single):
             yield Violation(f"{place}{violation.what}", violation.remedy)
-        for number, violation in _measurements(translation, "use the expression from the English instead"):
-            if number not in " ".join(english(message)):
-                yield violation
+        yield from _measurements(translation, "use the expression from the English instead", " ".join(english(message)))

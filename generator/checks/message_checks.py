@@ -9,10 +9,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 from generator.languages import blocks
-from generator.languages.blocks import CODE, EXPRESSION, STATEMENT
+from generator.languages.blocks import CODE, EXPRESSION
 from generator.languages.findings import Violation
 from generator.languages.glossary import Glossary, glossary_violations
 from generator.languages.language import name_of
@@ -46,11 +45,10 @@ def _markup(message: str, translation: str, *, plural: bool) -> Check:
         Counter(re.sub(r"[^\S\n]+", " ", match[0]) for match in _MARKUP.finditer(_ISOLATE.sub("", text)))
         for text in (message, translation)
     )
-    missing, extra = expected - actual, actual - expected
-    for piece in missing:
+    for piece in expected - actual:
         if not (plural and NAMED.fullmatch(piece)):  # "one model" needs no figure in many languages
             yield Violation(f"{piece} is missing".replace("\n", "a line break"), "keep it exactly as in the English")
-    for piece in extra:
+    for piece in actual - expected:
         if not (NAMED.fullmatch(piece) and piece in expected):  # a placeholder may be used twice
             what = f"{piece} is not in the English".replace("\n", "a line break")
             yield Violation(what, "remove it, or correct it")
@@ -107,16 +105,12 @@ def _content(message: str, translation: str, code: str, glossary: Glossary, *, p
     if not _OTHER_LETTER.search(text) and _ENGLISH_WORD.search(names.sub(" ", english)):
         yield Violation("the text is not translated", "translate it")
         return
-    known = f"{message} {_known(glossary, code)}".lower()
-    for word in _LATIN_WORD.findall(text):
+    words = _LATIN_WORD.findall(text)
+    terms = [variant for term in glossary.term for variant in term.variants(code)] if words else []
+    known = " ".join([message, *glossary.keep, *terms]).lower()
+    for word in words:
         if word.lower()[:_STEM] not in known:
             yield Violation(f"the word {word} is not in the English", "translate it, or correct its spelling")
-
-
-@lru_cache(maxsize=8)
-def _known(glossary: Glossary, code: str) -> str:
-    """Return the words that any translation may contain: names, and terms of the glossary."""
-    return " ".join([*glossary.keep, *(variant for term in glossary.term for variant in term.variants(code))])
 
 
 _VOWEL_SIGNS = re.compile("[\u064b-\u0652\u0670\u0640]")
@@ -159,8 +153,8 @@ def _register(translation: str) -> Check:
 # --- Typography -------------------------------------------------------------------------------------------------------
 
 _CODE_SIGN, _VALUE_SIGN = "\ue010", "\ue011"
-_BUTTON = re.compile(r"\]\([^()]*\)\{[^{}]*\}")
 _COUNT = re.compile(r"%\((?:count|n|number)\)s")
+_BUTTON = re.compile(r"\]\([^()]*\)\{[^{}]*\}")
 _STYLE = re.compile(
     r"\*\*|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)|<[^<>]*>|\]\([^()]*\)|\]\[[^\[\]]*\]|!?\[|\]|:[a-z][\w+-]*:"
 )
@@ -229,5 +223,5 @@ def _typography(message: str, translation: str, code: str) -> Check:
 
 def _visible(text: str) -> str:
     """Return the text without markup, and with one sign for each piece of code and each value."""
-    text = EXPRESSION.sub(_VALUE_SIGN, CODE.sub(_CODE_SIGN, STATEMENT.sub("", text)))
+    text = EXPRESSION.sub(_VALUE_SIGN, CODE.sub(_CODE_SIGN, text))
     return _STYLE.sub("", _BUTTON.sub(_VALUE_SIGN, NAMED.sub(_VALUE_SIGN, _COUNT.sub("0", text))))
