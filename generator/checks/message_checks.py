@@ -33,7 +33,7 @@ def check_translation(message: str, translation: str, code: str, glossary: Gloss
     yield from _typography(message, translation, code)
 
 
-# --- Markup -----------------------------------------------------------------------------------------------------------
+# --- Markup and characters --------------------------------------------------------------------------------------------
 
 _MARKUP = re.compile(rf"{VERBATIM.pattern}|\*\*|(?<!\\)\||\n", VERBATIM.flags)
 _ISOLATE = re.compile(r"<bdi(?: dir=\"(?:ltr|rtl|auto)\")?>|</bdi>")  # a translation may add these
@@ -62,8 +62,6 @@ def _markup(message: str, translation: str, *, plural: bool) -> Check:
         yield Violation("Markdown reads it as another kind of block", "put a backslash before its first sign")
 
 
-# --- Characters -------------------------------------------------------------------------------------------------------
-
 BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _INVISIBLE = re.compile(rf"{BIDI_CONTROLS.pattern}|[\u00ad\u200b\u2060\ufeff\ufffd]")
 
@@ -76,7 +74,7 @@ def _characters(translation: str) -> Check:
         yield Violation("decomposed letters (not in NFC)", "type composed letters")
 
 
-# --- Content ----------------------------------------------------------------------------------------------------------
+# --- Words ------------------------------------------------------------------------------------------------------------
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _SPELLED_OUT = {str(n) for n in range(13)}
@@ -168,8 +166,7 @@ _CJK_RULES = (
     (rf"[{CJK}][A-Za-z0-9{_CODE_SIGN}]|[A-Za-z0-9%×{_CODE_SIGN}][{CJK}]", "no space", "put one space here"),
     (rf"[{CJK}] +[{CJK}]", "a space between two CJK letters", "remove it"),
     (rf"[{_FULL_WIDTH}] +(?=[^ \n])| +[{_FULL_WIDTH}]", "a space beside full-width punctuation", "remove it"),
-    (r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff05\uff0e\u3000]", "full-width letter, digit or space", "use ASCII"),
-    (r"[\uff61-\uff9f]", "half-width katakana", "use full-width katakana"),
+    (r"[\uff05\uff0e\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\u3000]", "full-width letter, digit or space", "use ASCII"),
 )
 _RULES = {
     "zh": (

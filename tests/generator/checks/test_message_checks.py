@@ -61,7 +61,6 @@ PAIRS = [
     ("zh", "Good time", "好 时间", "好时间", "a space between two CJK letters"),
     ("zh", "Fast, small", "快， 小", "快，小", "a space beside full-width punctuation"),
     ("ja", "GPU and 3", "ＧＰＵ と 3 GPU", "GPU と 3", "full-width letter"),
-    ("ja", "Data", "ﾃﾞｰﾀ", "データ", "half-width katakana"),
     ("zh", "Say so", "说「好」", "说“好”", "corner brackets"),
     ("zh", "Say so", "说”好“", "说“好”", "reversed quotes"),
     ("ja", "Say so", "“好”", "「好」", "curly quotes"),

@@ -68,25 +68,15 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = settings.read_text(encoding="utf-8")
     settings.write_text(f"{text}\nrepo_url: https://example.org/atlas\n", encoding="utf-8")
     home = project / "docs" / "index.md"
-    home.write_text(f"{home.read_text(encoding='utf-8')}\n{CHART}\n", encoding="utf-8")
+    chart = '{{ speedup_chart(device="a100") }}'
+    home.write_text(f"{home.read_text(encoding='utf-8')}\n{chart}\n", encoding="utf-8")
     for code in ("ko", "fa"):
         add_language(code, project)
-    translate(project, "ko", {"Small": "작음", "Property": "속성"})
-    return built(project)
-
-
-CHART = '{{ speedup_chart(device="a100") }}'
-
-
-def translate(project: Path, code: str, phrases: dict[str, str]) -> None:
-    path = catalog_path(code, project / "locales")
-    text = path.read_text(encoding="utf-8")
-    for english, translation in phrases.items():
+    catalog = catalog_path("ko", project / "locales")
+    text = catalog.read_text(encoding="utf-8")
+    for english, translation in (("Small", "작음"), ("Property", "속성")):
         text = text.replace(f'msgid "{english}"\nmsgstr ""', f'msgid "{english}"\nmsgstr "{translation}"')
-    path.write_text(text, encoding="utf-8")
-
-
-def built(project: Path) -> Path:
+    catalog.write_text(text, encoding="utf-8")
     site = project / "site"
     done = in_project(project, "mkdocs", "build", "--site-dir", str(site))
     assert done.returncode == 0, done.stderr

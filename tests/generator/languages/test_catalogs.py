@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from babel.messages.catalog import Catalog, Message
+from babel.messages.catalog import Catalog
 from guide_figures import GUIDE, copy_of_guide
 
 from bench.errors import AtlasError
@@ -32,12 +32,6 @@ def edit(root: Path, old: str, new: str, file: str = "docs/index.md") -> None:
 def updated(root: Path, code: str = "zh") -> Catalog:
     refresh(root, root / "locales")
     return catalogs.read(code, root / "locales")
-
-
-def entry(catalog: Catalog, text: str) -> Message:
-    found = catalog.get(text)
-    assert found
-    return found
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -153,7 +147,7 @@ def test_a_changed_text_becomes_fuzzy_beside_its_former_text_and_a_removed_one_g
     edit(root, "Smaller gains.", "Nothing alike stood here before now.")
     for _ in range(2):
         catalog = updated(root)
-        changed = entry(catalog, "Sometimes it is much slower.")
+        changed = catalog["Sometimes it is much slower."]
         assert (changed.fuzzy, changed.previous_id) == (True, ["Sometimes it is slower."])
         assert changed.string == "有时更慢。"
         assert "Smaller gains." not in catalog
@@ -164,7 +158,7 @@ def test_a_translator_s_comment_stays_and_python_format_is_marked_where_python_f
     path = catalog_path("zh", root / "locales")
     text = path.read_text(encoding="utf-8").replace('msgid "Smaller gains."', '# mine\nmsgid "Smaller gains."')
     path.write_text(text, encoding="utf-8")
-    assert entry(updated(root), "Smaller gains.").user_comments == ["mine"]
+    assert updated(root)["Smaller gains."].user_comments == ["mine"]
     flagged = re.findall(r'#, python-format\nmsgid "(.*)"', path.read_text(encoding="utf-8"))
     assert flagged
     assert all("%(" in message for message in flagged)

@@ -86,38 +86,19 @@ def test_arabic_has_six_plural_forms(tmp_path: Path) -> None:
     forms = "".join(f'msgstr[{i}] "{form}"\n' for i, form in enumerate(ARABIC.values()))
     ar = language("ar", f'msgid "%(n)s model"\nmsgid_plural "%(n)s models"\n{forms}', tmp_path)
     assert {n: ar.ngettext("%(n)s model", "%(n)s models", n) for n in ARABIC} == ARABIC
-    assert [ar.ngettext("%(n)s model", "%(n)s models", n) for n in (5, 10, 99, 102, 103, 111)] == [
-        ARABIC[3],
-        ARABIC[3],
-        ARABIC[11],
-        ARABIC[100],
-        ARABIC[3],
-        ARABIC[11],
-    ]
+    more = {10: ARABIC[3], 99: ARABIC[11], 102: ARABIC[100], 103: ARABIC[3], 111: ARABIC[11]}
+    assert {n: ar.ngettext("%(n)s model", "%(n)s models", n) for n in more} == more
 
 
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 
 def test_numbers_have_latin_digits_everywhere(published: Language) -> None:
-    texts = [
-        published.number(1234567.891),
-        published.milliseconds(7.325),
-        published.percent(-0.453),
-        published.ratio(1.5),
-    ]
-    assert texts == ["1,234,567.891", "7.325\u00a0ms", "-45.3%", "1.50×"]
-
-
-def test_digits_are_exact() -> None:
-    en = load_language("en")
-    assert [en.number(2, 3), en.number(1234.5678, 0), en.number(1234.5678, 2), en.number(12)] == [
-        "2.000",
-        "1,235",
-        "1,234.57",
-        "12",
-    ]
-    assert [en.seconds(41.52), en.milliseconds(0.5, 1)] == ["41.5\u00a0s", "0.5\u00a0ms"]
+    numbers = [published.number(1234567.891), published.number(2, 3), published.number(1234.5678, 0)]
+    assert numbers == ["1,234,567.891", "2.000", "1,235"]
+    units = [published.milliseconds(7.325), published.milliseconds(0.5, 1), published.seconds(41.52)]
+    assert units == ["7.325\u00a0ms", "0.5\u00a0ms", "41.5\u00a0s"]
+    assert [published.percent(-0.453), published.ratio(1.5), published.number(None)] == ["-45.3%", "1.50×", "–"]
 
 
 @pytest.mark.parametrize(
