@@ -65,9 +65,9 @@ def extract(root: Path = ROOT) -> Catalog:
         root,
         methods,
         options,
-        keywords=KEYWORDS,
-        comment_tags=("Translators:",),
-        callback=lambda path, *_: paths.append(path),
+        KEYWORDS,
+        ("Translators:",),
+        lambda path, *_: paths.append(path),
         strip_comment_tags=True,
     )
     template = Catalog()
@@ -210,12 +210,7 @@ def update(catalog: Catalog, template: Catalog, code: str) -> str:
         message.flags = {*["fuzzy"] * bool(is_fuzzy), *["python-format"] * bool(is_format)}
     header = _HEADER.format(language=_GETTEXT_CODES.get(code, code), plurals=plural_rule(code))
     entries = generate_po(
-        catalog,
-        width=_NO_WRAP,
-        omit_header=True,
-        ignore_obsolete=True,
-        include_previous=True,
-        include_lineno=False,
+        catalog, width=_NO_WRAP, omit_header=True, ignore_obsolete=True, include_previous=True, include_lineno=False
     )
     return f"{catalog.header_comment}\n{header}{''.join(entries).rstrip()}\n".lstrip()
 

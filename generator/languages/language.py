@@ -49,11 +49,10 @@ class LanguageList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     complete: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise `ValueError`, which msgspec passes on, unless the source language is the first of different ones."""
-        if self.languages[:1] != (SOURCE,) or len({*self.languages}) < len(self.languages):
-            raise ValueError(f"it does not begin with {SOURCE}, or has a language twice")
-        if unknown := {*self.complete} - {*self.languages}:
-            raise ValueError(f"{min(unknown)!r} is complete, and not a language of the guide")
+        """Raise `ValueError`, which msgspec passes on, for a list that contradicts itself."""
+        codes = {*self.languages}
+        if self.languages[:1] != (SOURCE,) or len(codes) < len(self.languages) or not {*self.complete} <= codes:
+            raise ValueError(f"it has to begin with {SOURCE}, and to have each language once, also those in `complete`")
 
 
 def listed(locales: Path = LOCALES) -> LanguageList:
@@ -256,12 +255,10 @@ def _published(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, t
     messages: dict[Key, tuple[str, ...]] = {}
     lines: dict[Key, int] = {}
     for message in parse(content, where):
-        if not message.id:  # the header
-            continue
         line = lines[key(message)] = message.lineno or 1
         translations = forms(message)
         expected = plurals if message.pluralizable else 1
-        if all(translations) and len(translations) == expected and not message.fuzzy:
+        if message.id and all(translations) and len(translations) == expected and not message.fuzzy:
             names = dict.fromkeys(name[2:-2] for text in english(message) for name in NAMED.findall(text))
             try:
                 for translation in translations if names else ():
