@@ -51,8 +51,7 @@ def check(root: Path = ROOT, codes: Iterable[str] | None = None) -> list[Finding
                 lines = (locales / GLOSSARY).read_text(encoding="utf-8").split("\n")
                 line = next((n for n, text in enumerate(lines, 1) if text.startswith(f'en = "{term.en}"')), 1)
                 what = f"the term has no translation into the language {code}"
-                file = f"{locales.name}/{GLOSSARY}"
-                findings.append(Finding(file, line, term.en, what, f'add {code} = "…"'))
+                findings.append(Finding(f"{locales.name}/{GLOSSARY}", line, term.en, what, f'add {code} = "…"'))
     return sorted(set(findings))
 
 
@@ -114,19 +113,13 @@ def _check_text(text: str, constants: Iterable[str]) -> Iterator[Violation]:
     if STATEMENT.search(blocks.ATTRIBUTES_WITH_ID.sub("", text)):
         what = "a Jinja statement is inside a sentence, but other languages order their sentences differently"
         yield Violation(what, "write two whole sentences, with {% … %} on a line of its own")
-    remedy = "compute it: {{ … | ms }}; if it is part of a definition, list it under `constants:` in the front matter"
     for constant in constants:
         text = text.replace(constant, " ")
-    yield from _measurements(text, remedy)
+    remedy = "compute it: {{ … | ms }}; if it is part of a definition, list it under `constants:` in the front matter"
+    for match in _MEASUREMENT.finditer(VERBATIM.sub(" ", text)):
+        yield Violation(f"the measurement {match[0]} is typed by hand", remedy)
     for control in BIDI_CONTROLS.findall(text):
         yield Violation(f"the bidi control U+{ord(control):04X}", "remove it")
-
-
-def _measurements(text: str, remedy: str, english: str = "") -> Iterator[Violation]:
-    """Find measurements that are typed by hand, unless their number is in the English."""
-    for match in _MEASUREMENT.finditer(VERBATIM.sub(" ", text)):
-        if match[1] not in english:
-            yield Violation(f"the measurement {match[0]} is typed by hand", remedy)
 
 
 # --- Catalogs ---------------------------------------------------------------------------------------------------------
@@ -180,4 +173,3 @@ def _check_message(message: Message, code: str, glossary: Glossary) -> Iterator[
         place = f"msgstr[{index}], for {shown}: " if plural else ""
         for violation in check_translation(text, translation, code, glossary, plural=is_single):
             yield Violation(f"{place}{violation.what}", violation.remedy)
-        yield from _measurements(translation, "use the expression from the English instead", " ".join(english(message)))

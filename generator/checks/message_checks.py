@@ -24,7 +24,6 @@ Check = Iterator[Violation]
 def check_translation(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool = False) -> Check:
     """Yield every mistake in a translation. A `plural` form that serves a single number may leave the number out."""
     yield from _markup(message, translation, plural=plural)
-    yield from _characters(translation)
     yield from _content(message, translation, code, glossary, plural=plural)
     yield from glossary_violations(glossary, code, message, translation)
     yield from _spelling(translation, code, glossary.spelling.get(code, {}))
@@ -37,6 +36,8 @@ def check_translation(message: str, translation: str, code: str, glossary: Gloss
 
 _MARKUP = re.compile(rf"{VERBATIM.pattern}|\*\*|(?<!\\)\||\n", VERBATIM.flags)
 _ISOLATE = re.compile(r"<bdi(?: dir=\"(?:ltr|rtl|auto)\")?>|</bdi>")  # a translation may add these
+BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_INVISIBLE = re.compile(rf"{BIDI_CONTROLS.pattern}|[\u00ad\u200b\u2060\ufeff\ufffd]")
 
 
 def _markup(message: str, translation: str, *, plural: bool) -> Check:
@@ -60,13 +61,6 @@ def _markup(message: str, translation: str, *, plural: bool) -> Check:
     )
     if read != original and not translation[:1].isalpha():
         yield Violation("Markdown reads it as another kind of block", "put a backslash before its first sign")
-
-
-BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_INVISIBLE = re.compile(rf"{BIDI_CONTROLS.pattern}|[\u00ad\u200b\u2060\ufeff\ufffd]")
-
-
-def _characters(translation: str) -> Check:
     for sign in sorted({*_INVISIBLE.findall(translation)}):
         remedy = "remove it: the page isolates names and numbers itself"
         yield Violation(f"the invisible character U+{ord(sign):04X}", remedy)
@@ -84,9 +78,6 @@ _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z-]+")
 _ENGLISH_WORD = re.compile(r"\b(?=\w*[aeiouy])[A-Z]?[a-z]{2,}\b")
 _OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 """A letter that is not Latin. The name of a language, in that language, tells whether it has others."""
-
-_STEM = 3
-"""A Latin word shares its first letters with a word of the English, such as (padding) with pad."""
 
 
 def _content(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool) -> Check:
@@ -107,7 +98,7 @@ def _content(message: str, translation: str, code: str, glossary: Glossary, *, p
     terms = [variant for term in glossary.term for variant in term.variants(code)] if words else []
     known = " ".join([message, *glossary.keep, *terms]).lower()
     for word in words:
-        if word.lower()[:_STEM] not in known:
+        if word.lower()[:3] not in known:  # (padding) shares these letters with pad
             yield Violation(f"the word {word} is not in the English", "translate it, or correct its spelling")
 
 
