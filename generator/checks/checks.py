@@ -158,8 +158,8 @@ def _check_state(message: Message, code: str, *, complete: bool) -> Iterator[Vio
             remedy = f"translate it, or remove {code} from `complete` in {LOCALES.name}/{LIST}"
             yield Violation("the translation is missing", remedy)
     elif message.id and message.fuzzy and complete:
-        what = "the translation is fuzzy, so the page shows English"
-        yield Violation(what, "compare it with the English, and remove `fuzzy`")
+        remedy = "compare it with the English, and remove `fuzzy`"
+        yield Violation("the translation is fuzzy, so the page shows English", remedy)
 
 
 def _check_message(message: Message, code: str, glossary: Glossary) -> Iterator[Violation]:

@@ -34,10 +34,13 @@ def check_translation(message: str, translation: str, code: str, glossary: Gloss
 
 # --- Markup and characters --------------------------------------------------------------------------------------------
 
-_MARKUP = re.compile(rf"{VERBATIM.pattern}|\*\*|(?<!\\)\||\n", VERBATIM.flags)
+_MARKUP = re.compile(rf"{VERBATIM.pattern}|\*\*|(?<!\\)\||\n|<(?=[A-Za-z/!?])|[{{}}\"]|\](?=[(\[:])", VERBATIM.flags)
+"""Whole pieces of markup, then signs that could begin or end one: a link with brackets in its address is no whole."""
+
 _ISOLATE = re.compile(r"<bdi(?: dir=\"(?:ltr|rtl|auto)\")?>|</bdi>")  # a translation may add these
 BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_INVISIBLE = re.compile(rf"{BIDI_CONTROLS.pattern}|[\u00ad\u200b\u2060\ufeff\ufffd]")
+_UNPRINTABLE = "\x00-\x09\x0b-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd-\uffff\U000e0000-\U000e007f"
+_INVISIBLE = re.compile(rf"{BIDI_CONTROLS.pattern}|[\u00ad\u200b\u2060\ufeff{_UNPRINTABLE}]")
 
 
 def _markup(message: str, translation: str, *, plural: bool) -> Check:
@@ -47,7 +50,8 @@ def _markup(message: str, translation: str, *, plural: bool) -> Check:
         for text in (message, translation)
     )
     for piece in expected - actual:
-        if not (plural and NAMED.fullmatch(piece)):  # "one model" needs no figure in many languages
+        # A language has its own quotation marks, and "one model" needs no figure in many languages.
+        if piece != '"' and not (plural and NAMED.fullmatch(piece)):
             yield Violation(f"{piece} is missing".replace("\n", "a line break"), "keep it exactly as in the English")
     for piece in actual - expected:
         if not (NAMED.fullmatch(piece) and piece in expected):  # a placeholder may be used twice
@@ -62,8 +66,7 @@ def _markup(message: str, translation: str, *, plural: bool) -> Check:
     if read != original and not translation[:1].isalpha():
         yield Violation("Markdown reads it as another kind of block", "put a backslash before its first sign")
     for sign in sorted({*_INVISIBLE.findall(translation)}):
-        remedy = "remove it: the page isolates names and numbers itself"
-        yield Violation(f"the invisible character U+{ord(sign):04X}", remedy)
+        yield Violation(f"the invisible character U+{ord(sign):04X}", "remove it: the page isolates names itself")
     if not unicodedata.is_normalized("NFC", translation):
         yield Violation("decomposed letters (not in NFC)", "type composed letters")
 

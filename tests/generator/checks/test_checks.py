@@ -107,12 +107,8 @@ def test_a_mistake_in_a_translation_is_found(root: Path, old: str, new: str, wha
 
 def test_a_term_without_a_translation_is_found(root: Path) -> None:
     edit(root, "locales/glossary.toml", 'zh = "批次大小"\n', "")
-    assert found(root, "locales/glossary.toml") == [
-        (
-            line_of(root, "locales/glossary.toml", 'en = "batch size"'),
-            "the term has no translation into the language zh",
-        )
-    ]
+    line = line_of(root, "locales/glossary.toml", 'en = "batch size"')
+    assert found(root, "locales/glossary.toml") == [(line, "the term has no translation into the language zh")]
 
 
 @pytest.mark.parametrize(("index", "numbers"), [(0, ""), (1, ""), (2, ""), (3, "3"), (4, "11"), (5, "100")])
