@@ -42,7 +42,7 @@ def check(root: Path = ROOT, codes: Iterable[str] | None = None) -> list[Finding
     languages, glossary, template = listed(locales), load_glossary(locales), catalogs.extract(root)
     findings = [*check_pages(read_pages(root / "docs"))]
     for code in languages.languages[1:] if codes is None else codes:
-        load_language(code, locales)  # its error tells how to create a missing catalog, or what is wrong with it
+        load_language(code, locales)  # raises an error with a remedy for a missing or broken catalog
         complete = code in languages.complete
         file = catalog_path(code, locales).relative_to(root).as_posix()
         findings += check_catalog(catalogs.read(code, locales), template, code, glossary, file, complete=complete)

@@ -1,4 +1,4 @@
-"""Notes of `python -m generator check` on the records: what the data lint doubts, and runs that are out of date.
+"""Notes of `python -m generator check` on the records: doubts of the data lint, and runs that are out of date.
 
 Takes `Results` and a day, and yields lines of English. Notes are not errors: pages show a doubtful figure with its
 doubt. `python -m bench check` refuses record files that are wrong.

@@ -1,7 +1,7 @@
-"""Add a language to the guide: its entry in the list, an empty catalog, and what is left to do.
+"""Add a language to the guide: its entry in the list, an empty catalog, and the remaining steps.
 
 Takes the code of a language; writes `languages.toml` and a catalog; returns lines of text about its support in CLDR and
-Material, and about what is left to do by hand.
+Material, and about the remaining steps.
 
     python -m generator add-language ko
 """

@@ -43,7 +43,7 @@ _CLDR = {"zh": "zh_Hans_CN"}
 
 
 class LanguageList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The languages of the guide, and those of which nothing may be untranslated."""
+    """The languages of the guide, and those whose catalogs have to be complete."""
 
     languages: tuple[str, ...]
     complete: tuple[str, ...] = ()

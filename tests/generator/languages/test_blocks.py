@@ -1,4 +1,4 @@
-"""The block splitter: what is a message, and that splitting loses nothing."""
+"""The block splitter finds the messages of a page, and loses nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Catalogs: what is extracted, in which order, and that an update changes only what changed."""
+"""Catalogs: broken files, the extraction of messages, and updates that change only their own entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The glossary: terms, names, and what an Arabic word may look like in a sentence."""
+"""The glossary: terms, names, and Arabic words with their attached letters."""
 
 from __future__ import annotations
 
