@@ -2,7 +2,7 @@
 
 python -m generator guide            serve the guide, and measure this machine meanwhile
 python -m generator messages         refresh the translation catalogs from the pages
-python -m generator check            check pages and catalogs, and a built site
+python -m generator check            check pages and catalogs
 python -m generator status           count what is missing or fuzzy in each language
 python -m generator add-language     add a language
 python -m generator stage            write the guide as plain files, for another site builder
@@ -73,29 +73,23 @@ def main() -> None:
 def messages(codes: tuple[str, ...]) -> None:
     """Refresh the catalogs from pages, templates and sources."""
     from generator.languages.catalogs import refresh
+    from generator.languages.language import shown
 
     for path, changed in refresh(codes=codes or None).items():
-        click.echo(f"{'updated  ' if changed else 'unchanged'}  {_shown(path)}")
+        click.echo(f"{'updated  ' if changed else 'unchanged'}  {shown(path)}")
 
 
 @main.command()
 @_LANGUAGES
-@click.option(
-    "--site", type=click.Path(path_type=Path, file_okay=False), help="Also compare the pages of a built site."
-)
-def check(codes: tuple[str, ...], site: Path | None) -> None:
+def check(codes: tuple[str, ...]) -> None:
     """Check pages and catalogs; exit with status 1 if something is wrong. Notes point out doubtful records."""
     from datetime import UTC, datetime
 
     from generator.checks.checks import check as findings_of
     from generator.checks.data_notes import data_notes
-    from generator.checks.rendered_checks import check_site
     from generator.data.load import load
-    from generator.languages.language import SOURCE
 
     findings = findings_of(codes=codes or None)
-    if site:
-        findings += check_site(site, (SOURCE, *codes) if codes else None)
     for finding in findings:
         click.echo(finding)
     for note in data_notes(load(), datetime.now(UTC).date()):
@@ -129,18 +123,17 @@ def status(codes: tuple[str, ...]) -> None:
     """Count the messages of each language that are missing or fuzzy, and show the first of them."""
     from generator.languages.catalogs import read
     from generator.languages.findings import short
-    from generator.languages.language import catalog_path, load_language, translated_languages
-    from generator.languages.pofile import forms
+    from generator.languages.language import catalog_path, load_language, shown, translated_languages
+    from generator.languages.pofile import english, forms
 
     for code in codes or translated_languages():
         load_language(code)  # its error names the command for a missing catalog
-        path = catalog_path(code)
-        live = [entry for entry in read(path) if not entry.obsolete]
-        missing = [entry for entry in live if not all(forms(entry))]
-        fuzzy = [entry for entry in live if entry.fuzzy and all(forms(entry))]
+        live = [message for message in read(code) if message.id]
+        missing = [message for message in live if not all(forms(message))]
+        fuzzy = [message for message in live if message.fuzzy and all(forms(message))]
         click.echo(f"{code}: {counted(len(live), 'message')}, {len(missing)} missing, {len(fuzzy)} fuzzy")
-        for entry in (missing + fuzzy)[:FIRST]:
-            click.echo(f"  {_shown(path)}:{entry.linenum}: {short(entry.msgid)}")
+        for message in (missing + fuzzy)[:FIRST]:
+            click.echo(f"  {shown(catalog_path(code))}:{message.lineno}: {short(english(message)[0])}")
 
 
 FIRST = 10
@@ -171,7 +164,3 @@ def stage(out: Path) -> None:
 
     click.echo(f"wrote {counted(staged(out), 'file')} into {out}; to build the site in {out / 'site'}:")
     click.echo(f"  for language in {' '.join(published_languages())}; do zensical build -f {out}/$language.yml; done")
-
-
-def _shown(path: Path) -> str:
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

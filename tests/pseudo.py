@@ -11,6 +11,7 @@ from pathlib import Path
 
 from generator.languages import catalogs
 from generator.languages.language import LIST, catalog_path, load_locale, plural_examples
+from generator.languages.pofile import english
 from generator.languages.typography import VERBATIM
 
 ACCENTED, MIRRORED = CODES = "en-GB", "ar-EG"
@@ -49,18 +50,19 @@ def pseudo(code: str, message: str) -> str:
 
 def write_catalogs(root: Path, locales: Path) -> None:
     """Write the catalogs of both languages for the messages of a project, and list them after English."""
-    messages = catalogs.extract(root)
+    template = catalogs.extract(root)
     for code in CODES:
-        catalog = catalogs.update(catalogs.read(catalog_path(code, locales)), messages, code)
-        for entry in catalog:
-            entry.msgstr = "" if entry.msgid_plural else pseudo(code, entry.msgid)
-            if entry.msgid_plural:
-                served = plural_examples(load_locale(code))
-                texts = (entry.msgid if numbers[:1] == (1,) else entry.msgid_plural for numbers in served)
-                entry.msgstr_plural = {index: pseudo(code, text) for index, text in enumerate(texts)}
+        served = plural_examples(load_locale(code))
+        catalog = catalogs.read(code, locales)
+        for message in template:
+            texts = english(message)
+            forms = (texts[0] if numbers[:1] == (1,) else texts[1] for numbers in served if len(texts) > 1)
+            translated = tuple(pseudo(code, text) for text in forms) or pseudo(code, texts[0])
+            if message.id:
+                catalog.add(message.id, translated, context=message.context)
         path = catalog_path(code, locales)
         path.parent.mkdir(parents=True, exist_ok=True)
-        catalogs.write(catalog, path)
+        path.write_text(catalogs.update(catalog, template, code), encoding="utf-8")
     (locales / LIST).write_text(f'languages = ["en", "{ACCENTED}", "{MIRRORED}"]\n', encoding="utf-8")
 
 

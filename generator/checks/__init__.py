@@ -1,5 +1,4 @@
-"""Checks that fail a build: mistakes in pages and catalogs, and pages that differ between languages.
+"""Checks of the project: mistakes in pages and catalogs, and doubtful records.
 
-Takes the project or a built site. Returns findings with file, line and remedy. Call `checks.check` for the project, or
-`rendered_checks.check_site` for a built site.
+Takes the project folder. Returns findings with file, line and remedy. Call `checks.check`.
 """

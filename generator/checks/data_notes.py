@@ -1,4 +1,4 @@
-"""Notes of `python -m generator check` on the records: what the data lint doubts, and runs that are out of date.
+"""Notes of `python -m generator check` on the records: doubts of the data lint, and runs that are out of date.
 
 Takes `Results` and a day, and yields lines of English. Notes are not errors: pages show a doubtful figure with its
 doubt. `python -m bench check` refuses record files that are wrong.
@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
-from pathlib import Path
 
-from bench.errors import AtlasError, counted
+from bench.errors import counted
 from generator.data.lint import Anomaly, stale
 from generator.data.load import Results
 from generator.data.selection import Rows
@@ -26,7 +25,8 @@ MOST_NAMED = 3
 BY_COUNT = ("flag", "complaint")
 """Kinds of anomalies whose words give the number of their rows, without names."""
 
-PINNED = Path("requirements/torch.txt")
+PINNED = ROOT / "requirements" / "torch.txt"
+"""The version of torch that the project installs."""
 
 
 def data_notes(results: Results, today: date) -> Iterator[str]:
@@ -35,7 +35,8 @@ def data_notes(results: Results, today: date) -> Iterator[str]:
     for group in results.problem_groups:
         named = f" {_named(group, results.by_label)}" if len(group) > 1 or group[0].kind in BY_COUNT else ""
         yield f"{words.named('fault', group[0].kind)}: {told(group, results.by_label, words)}{named}"
-    for finding in stale(results.newest, today, pinned_torch()):
+    (pinned,) = re.findall(r"(?m)^torch==([\w.]+)", PINNED.read_text(encoding="utf-8"))
+    for finding in stale(results.newest, today, pinned):
         run, figures = results.by_label[finding.rows[0]]["run"], finding.figures
         yield f"Old run: {run}, {counted(figures['days'], 'day')} old, with torch {figures['torch']}. Measure it again."
 
@@ -50,12 +51,3 @@ def _named(group: Sequence[Anomaly], rows: Rows) -> str:
     ]
     others = len(doubted) - len(named)
     return "; ".join([*named, *([f"and {counted(others, 'other row')}"] if others else [])]) + "."
-
-
-def pinned_torch(root: Path = ROOT) -> str:
-    """Return the version of torch that the project installs. Raises `AtlasError` if none is pinned."""
-    path = root / PINNED
-    match = re.search(r"(?m)^torch==([\w.]+)", path.read_text(encoding="utf-8")) if path.is_file() else None
-    if match is None:
-        raise AtlasError("no version of torch is pinned", where=f"{path}:1", remedy="write torch==2.13.0")
-    return match[1]

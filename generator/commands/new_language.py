@@ -1,7 +1,7 @@
-"""Add a language to the guide: its entry in the list, an empty catalog, and what is left to do.
+"""Add a language to the guide: its entry in the list, an empty catalog, and the remaining steps.
 
 Takes the code of a language; writes `languages.toml` and a catalog; returns lines of text about its support in CLDR and
-Material, and about what is left to do by hand.
+Material, and about the remaining steps.
 
     python -m generator add-language ko
 """
@@ -34,20 +34,17 @@ def add_language(code: str, root: Path = catalogs.ROOT) -> list[str]:
     """Add the language, and return the report. Raises `AtlasError` for a code that is invalid, or already there."""
     locales = root / LOCALES.name
     load_locale(code)
-    if code in listed(locales):
+    if code in listed(locales).languages:
         raise AtlasError(
             f"{code} is already a language of the guide",
             where=f"{locales.name}/{LIST}",
             remedy="choose a different language",
         )
     catalogs.refresh(root, locales, [code])
-    _list(code, locales / LIST)
+    path = locales / LIST
+    text = re.sub(r"(?m)^(languages = \[[^\]]*)\]", rf'\1, "{code}"]', path.read_text(encoding="utf-8"))
+    durable.write(path, text.encode())
     return [*_report(load_language(code, locales), root, locales)]
-
-
-def _list(code: str, path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    durable.write(path, re.sub(r"(?m)^(languages = \[[^\]]*)\]", rf'\1, "{code}"]', text).encode())
 
 
 def _report(language: Language, root: Path, locales: Path) -> Iterator[str]:
@@ -64,4 +61,4 @@ def _report(language: Language, root: Path, locales: Path) -> Iterator[str]:
     yield f"  translate {catalog_path(code, locales).relative_to(root).as_posix()}; untranslated text is in English"
     terms = sum(not term.translation(code) for term in load_glossary(locales).term)
     yield f'  add `{code} = "…"` to the {terms} terms of {locales.name}/glossary.toml'
-    yield "  run `python -m generator check`, and write `X-Complete: yes` into the catalog when nothing is missing"
+    yield f"  run `python -m generator check`; if nothing is missing, add {code} to `complete` in {locales.name}/{LIST}"

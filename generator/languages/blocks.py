@@ -2,8 +2,8 @@ r"""Split authored Markdown into translatable blocks. Extraction and rendering s
 
 Takes the source of a page and returns a `SplitPage`: the front matter, then literal text and `Block`s that add up to
 the source exactly. A block's message is its text on one line, so re-wrapping a paragraph does not change it. Headings
-(without ``{#id}``), paragraphs, list items, table cells, admonition and tab titles, and the alternative text of images
-that stand alone are blocks. Fenced code, HTML blocks, Jinja statements and text without words are literal.
+(without ``{#id}``), paragraphs, list items, table cells, and admonition and tab titles are blocks. Fenced code, HTML
+blocks, Jinja statements and text without words are literal.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from mdit_py_plugins.admon import admon_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
-from generator.languages.findings import Violation
 from generator.languages.typography import VERBATIM
 
-Kind = Literal["heading", "paragraph", "list item", "table cell", "title", "image alt"]
+Kind = Literal["heading", "paragraph", "list item", "table cell", "title"]
 
 
 @dataclass(frozen=True)
@@ -75,52 +74,14 @@ def split(source: str) -> SplitPage:
 
 def join(document: SplitPage, translate: Callable[[Block], str | None] = lambda _: None) -> str:
     """Return the page with each block replaced by its translation, or unchanged if `translate` returns None."""
-    return document.front + "".join(
-        part if isinstance(part, str) else _place(part, translate) for part in document.parts
-    )
-
-
-def _place(block: Block, translate: Callable[[Block], str | None]) -> str:
-    message = translate(block)
-    return block.source if message is None else message.replace("\n", f"\n{block.indent}")
-
-
-# --- Limits -----------------------------------------------------------------------------------------------------------
-
-DEEPEST = 40
-"""Most lists and quotes within each other. Python-Markdown recurses, and its stack ends near 200."""
-
-UNPRINTABLE = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f\U000f0000-\U0010ffff]"
-)
-"""What no text needs: control and private-use characters, those that Unicode will never assign, and tags, which are
-invisible letters."""
-
-MOST_WORK = 20_000_000
-"""Most characters that Markdown reads again for the brackets of a page: some seconds, and eight times the most."""
-
-SIGNS = re.compile(r"[\[{<`]")
-"""Signs that begin markup. For each, Python-Markdown reads the rest of the block."""
-
-_CONTAINER = r"[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])"
-_TOO_DEEP = re.compile(rf"(?m)^(?:(?:{_CONTAINER}){{{DEEPEST + 1}}}|[ \t]{{{4 * DEEPEST + 1}}})")
-
-
-def unreadable(text: str) -> Violation | None:
-    """Return what no parser shall meet, or None: an unprintable character, or too many lists within each other."""
-    if match := UNPRINTABLE.search(text):
-        return Violation("character", f"the unprintable character U+{ord(match[0]):04X}", "remove it")
-    if _TOO_DEEP.search(text):
-        return Violation("nesting", f"more than {DEEPEST} nested lists or quotes", "flatten some of them")
-    return None
-
-
-def endless(text: str) -> Violation | None:
-    """Return what Markdown would not read in time, or None: many brackets in long paragraphs."""
-    if sum(len(SIGNS.findall(part)) * len(part) for part in text.split("\n\n")) <= MOST_WORK:
-        return None
-    remedy = "put code between fences, and split long paragraphs"
-    return Violation("brackets", "more brackets in its paragraphs than Markdown can parse in reasonable time", remedy)
+    text = document.front
+    for part in document.parts:
+        message = translate(part) if isinstance(part, Block) else None
+        if isinstance(part, Block) and message is not None:
+            text += message.replace("\n", f"\n{part.indent}")
+        else:
+            text += part.source if isinstance(part, Block) else part
+    return text
 
 
 # --- Jinja ------------------------------------------------------------------------------------------------------------
@@ -140,13 +101,11 @@ STATEMENT = re.compile(rf"\{{%(?>{_STRING}|(?!\{{%).)*?%\}}|\{{#.*?#\}}", re.DOT
 """A Jinja statement or comment. Pages put these between messages, on separate lines."""
 
 _JINJA = re.compile(
-    rf"(?P<raw>\{{%[-+]?\s*raw\s*[-+]?%\}}.*?\{{%[-+]?\s*endraw\s*[-+]?%\}})"
-    rf"|(?P<attributes>{ATTRIBUTES_WITH_ID.pattern})"
+    rf"(?P<attributes>{ATTRIBUTES_WITH_ID.pattern})"
     rf"|(?P<statement>{STATEMENT.pattern})"
     rf"|(?P<expression>{EXPRESSION.pattern})",
     re.DOTALL,
 )
-_RAW_FENCES = re.compile(r"\{%[-+]?\s*(?:end)?raw\s*[-+]?%\}")
 _MASK, _STATEMENT_MASK = "\ue000", "\ue001"  # private use: no page holds them, and they mean nothing in Markdown
 _ONLY_STATEMENTS = re.compile(rf"[ \t]*{_STATEMENT_MASK}[ \t{_STATEMENT_MASK}]*")
 _TABLE_ROW = re.compile(r"[ \t>]*\|")
@@ -158,14 +117,9 @@ def _cover(text: str, mask: str) -> str:
 
 
 def _cover_jinja(match: re.Match[str]) -> str:
-    text = match[0]
-    if match["expression"]:
-        return _cover(text, _MASK)
-    if match["statement"]:
-        return _cover(text, _STATEMENT_MASK)
-    if match["raw"]:
-        return _RAW_FENCES.sub(lambda fence: _cover(fence[0], _STATEMENT_MASK), text)
-    return EXPRESSION.sub(lambda expression: _cover(expression[0], _MASK), text)
+    if match["attributes"]:
+        return EXPRESSION.sub(lambda expression: _cover(expression[0], _MASK), match[0])
+    return _cover(match[0], _MASK if match["expression"] else _STATEMENT_MASK)
 
 
 def _mask(source: str) -> str:
@@ -181,13 +135,10 @@ def _mask(source: str) -> str:
     lines = text.split("\n")
     for i, line in enumerate(lines):
         if _ONLY_STATEMENTS.fullmatch(line):
-            in_table = 0 < i < len(lines) - 1 and _TABLE_ROW.match(lines[i - 1]) and _TABLE_ROW.match(_next(lines, i))
+            below = next((line for line in lines[i + 1 :] if not _ONLY_STATEMENTS.fullmatch(line)), "")
+            in_table = i > 0 and _TABLE_ROW.match(lines[i - 1]) and _TABLE_ROW.match(below)
             lines[i] = "|" + _MASK * (len(line) - 1) if in_table else " " * len(line)
     return "\n".join(lines)
-
-
-def _next(lines: list[str], i: int) -> str:
-    return next((line for line in lines[i + 1 :] if not _ONLY_STATEMENTS.fullmatch(line)), "")
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
@@ -197,10 +148,6 @@ _HEADING_ATTRIBUTES = re.compile(r"(?:^|[ \t]+)\{:?[ \t]*[^{}\n]*[^{}\s][ \t]*\}
 _ID = re.compile(r"[{\s:]#((?:\{\{.*?\}\}|[^\s{}.])+)")
 _ATTRIBUTES_LINE = re.compile(r"\{:?[^{}\n]*\}")
 _CONTAINER_TITLE = re.compile(r"[^\"\n]*\"(?P<title>.*)\"[ \t]*$")
-_LONE_IMAGES = re.compile(
-    r"(?:\[?!\[(?:[^\[\]\\]|\\.)*\]\([^\s()]*\)(?:\{[^{}\n]*\})?(?:\]\([^\s()]*\))?(?:\{[^{}\n]*\})?\s*)+"
-)
-_ALTERNATIVE = re.compile(r"!\[(?P<alt>(?:[^\[\]\\]|\\.)+)\]\(")
 _WORD = re.compile(r"[^\W\d_]")
 
 
@@ -215,24 +162,11 @@ def markdown() -> MarkdownIt:
     return parser.use(deflist_plugin).use(footnote_plugin, inline=False).use(admon_plugin)
 
 
-def _block_parser() -> MarkdownIt:
-    parser = markdown()
-    # Skip inline parsing, and leave link definitions in place.
-    parser.core.ruler.enableOnly(["block"])
-    return parser
+_PARSER = markdown()
+_PARSER.core.ruler.enableOnly(["block"])  # skips inline parsing, and leaves link definitions in place
 
-
-_PARSER = _block_parser()
-
-
-@dataclass(frozen=True)
-class _Span:
-    kind: Kind
-    start: int
-    end: int
-    message: str
-    line: int
-    indent: str = ""
+Placed = tuple[int, Block]
+"""A block, and where it starts in the body."""
 
 
 class _Splitter:
@@ -254,19 +188,23 @@ class _Splitter:
     def document(self, front: str) -> SplitPage:
         parts: list[str | Block] = []
         done = 0
-        for span in sorted(self.spans(), key=lambda span: span.start):
-            if span.start < done or not has_words(self.masked[span.start : span.end]):
+        for start, block in sorted(self.blocks(), key=lambda found: found[0]):
+            end = start + len(block.source)
+            if start < done or not has_words(self.masked[start:end]):
                 continue
-            if span.start > done:
-                parts.append(self.body[done : span.start])
-            source = self.body[span.start : span.end]
-            parts.append(Block(span.kind, span.message, source, span.line + self.first_line, span.indent))
-            done = span.end
+            if start > done:
+                parts.append(self.body[done:start])
+            parts.append(block)
+            done = end
         if done < len(self.body):
             parts.append(self.body[done:])
         return SplitPage(front, tuple(parts), tuple(self.headings), tuple(self.html), tuple(self.untitled))
 
-    def spans(self) -> Iterator[_Span]:
+    def block(self, kind: Kind, start: int, end: int, line: int, message: str = "", indent: str = "") -> Placed:
+        source = self.body[start:end]
+        return start, Block(kind, message or source, source, line + self.first_line, indent)
+
+    def blocks(self) -> Iterator[Placed]:
         parents: list[Token] = []
         for token in _PARSER.parse(self.masked):
             if token.nesting == 1:
@@ -283,8 +221,8 @@ class _Splitter:
             elif token.type == "inline" and token.content:
                 yield from self.inline(token, token.map[0], parents)
 
-    def inline(self, token: Token, line: int, parents: list[Token]) -> Iterator[_Span]:
-        """Yield the spans of an inline token, depending on its parent."""
+    def inline(self, token: Token, line: int, parents: list[Token]) -> Iterator[Placed]:
+        """Yield the blocks of an inline token, depending on its parent."""
         parent = parents[-1]
         if parent.type in {"th_open", "td_open"}:
             yield from self.cell(token, line)
@@ -294,21 +232,19 @@ class _Splitter:
             in_item = any(holder.type in {"list_item_open", "dt_open", "dd_open"} for holder in parents[-2:])
             yield from self.paragraph(token, line, "list item" if in_item else "paragraph")
 
-    def heading(self, token: Token, line: int, parent: Token) -> Iterator[_Span]:
+    def heading(self, token: Token, line: int, parent: Token) -> Iterator[Placed]:
         """Yield a heading without its attributes, and record its level and id."""
         marker = parent.markup if parent.markup.startswith("#") else ""
-        for span in self.paragraph(token, line, "heading", after=marker):
-            text = self.masked[span.start : span.end]
-            match = _HEADING_ATTRIBUTES.search(text)
-            cut = len(text) - match.start() if match else 0
-            attributes = self.body[span.start + match.start() : span.end] if match else ""
-            identifier = _ID.search(attributes)
-            message = span.message[: len(span.message) - cut]
+        for start, block in self.paragraph(token, line, "heading", after=marker):
+            attributes = _HEADING_ATTRIBUTES.search(self.masked[start : start + len(block.source)])
+            cut = len(attributes[0]) if attributes else 0
+            text, message = (whole[: len(whole) - cut] for whole in (block.source, block.message))
+            identifier = _ID.search(block.source, len(text))
             level = int(parent.tag.removeprefix("h"))
-            self.headings.append(Heading(level, message, identifier[1] if identifier else None, line + self.first_line))
-            yield replace(span, end=span.end - cut, message=message)
+            self.headings.append(Heading(level, message, identifier[1] if identifier else None, block.line))
+            yield start, replace(block, source=text, message=message)
 
-    def container_title(self, line: int) -> Iterator[_Span]:
+    def container_title(self, line: int) -> Iterator[Placed]:
         """Yield the quoted title of ``!!! note "Title"`` or ``=== "Tab"``."""
         start = self.starts[line]
         text = _JINJA.sub(_cover_jinja, self.body[start : self.starts[line + 1]].rstrip("\n"))
@@ -316,19 +252,18 @@ class _Splitter:
         if match is None:
             self.untitled.append(line + self.first_line)
         elif match["title"]:
-            first, last = start + match.start("title"), start + match.end("title")
-            yield _Span("title", first, last, self.body[first:last], line)
+            yield self.block("title", start + match.start("title"), start + match.end("title"), line)
 
-    def cell(self, token: Token, line: int) -> Iterator[_Span]:
+    def cell(self, token: Token, line: int) -> Iterator[Placed]:
         """Yield a table cell. The cells of a row arrive in order, so the search starts after the last one."""
         start = max(self.starts[line], self.cursor)
         content = re.escape(token.content).replace(r"\|", r"\\?\|")
         pattern = re.compile(rf"({content})(?=[ \t]*+(?:\||$))", re.MULTILINE)
         if match := pattern.search(self.masked, start, self.starts[line + 1]):
             self.cursor = match.end(1)
-            yield _Span("table cell", match.start(1), match.end(1), self.body[match.start(1) : match.end(1)], line)
+            yield self.block("table cell", match.start(1), match.end(1), line)
 
-    def paragraph(self, token: Token, line: int, kind: Kind, after: str = "") -> Iterator[_Span]:
+    def paragraph(self, token: Token, line: int, kind: Kind, after: str = "") -> Iterator[Placed]:
         """Yield a paragraph: its lines without the prefix of their containers or of the heading marker `after`."""
         pieces: list[tuple[int, int]] = []
         for number, content in enumerate(token.content.split("\n"), start=line):
@@ -341,18 +276,8 @@ class _Splitter:
         if len(pieces) > 1 and _ATTRIBUTES_LINE.fullmatch(self.masked[slice(*pieces[-1])]):
             pieces.pop()
         start, end = pieces[0][0], pieces[-1][1]
-        if kind != "heading" and _LONE_IMAGES.fullmatch(self.masked, start, end):
-            yield from self.alternatives(start, end, line)
-        else:
-            indent = self.body[self.starts[line + 1] : pieces[1][0]] if len(pieces) > 1 else ""
-            yield _Span(kind, start, end, self.one_line(pieces), line, indent)
-
-    def alternatives(self, start: int, end: int, line: int) -> Iterator[_Span]:
-        """Yield the alternative texts of a paragraph that holds only images."""
-        for match in _ALTERNATIVE.finditer(self.masked, start, end):
-            text = self.body[match.start("alt") : match.end("alt")]
-            place = line + self.masked.count("\n", start, match.start())
-            yield _Span("image alt", match.start("alt"), match.end("alt"), re.sub(r"\s*\n\s*", " ", text), place)
+        indent = self.body[self.starts[line + 1] : pieces[1][0]] if len(pieces) > 1 else ""
+        yield self.block(kind, start, end, line, self.one_line(pieces), indent)
 
     def one_line(self, pieces: list[tuple[int, int]]) -> str:
         """Join the lines with spaces. A hard break (two spaces or a backslash) keeps its newline."""

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Violation:
-    """A rule that a translation breaks."""
+class Violation(NamedTuple):
+    """A mistake in a text."""
 
-    rule: str
     what: str
     remedy: str
 
 
-@dataclass(frozen=True, order=True)
-class Finding:
-    """One mistake in a file."""
+class Finding(NamedTuple):
+    """A mistake in a file of the project."""
 
-    file: str  # relative to the project, or to the built site
+    file: str
     line: int
-    message: str  # the message concerned, shortened; "" for the whole file
+    message: str  # the text concerned, shortened; "" for the whole file
     what: str
     remedy: str
-    rule: str
 
     def __str__(self) -> str:
         text = f" “{self.message}”" if self.message else ""
-        return f"{self.file}:{self.line}:{text} {self.what} [{self.rule}]\n    remedy: {self.remedy}"
+        return f"{self.file}:{self.line}:{text} {self.what}\n    remedy: {self.remedy}"
 
 
 def short(text: str) -> str:

@@ -7,7 +7,8 @@ block.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -20,9 +21,6 @@ from generator.languages.blocks import has_words
 
 TRANSLATED = ("title", "description")
 """Keys whose values are messages."""
-
-MOST_BRACKETS = 200
-"""Most brackets in a front matter: the parser takes quadratic time in their number."""
 
 EACH = {"devices": "device", "models": "model", "families": "family"}
 """Values of `for_each`, and the variable that holds the device, model or family in the page's expressions."""
@@ -64,11 +62,8 @@ class FrontMatter:
 @lru_cache(maxsize=8192)
 def parse(front: str, where: str) -> FrontMatter:
     """Parse the front matter of the page `where`. Raises `AtlasError` with the line of a mistake."""
-    source = "\n".join(front.rstrip().split("\n")[1:-1])
     try:
-        _refuse_references(source, where)
-        node = yaml.compose(source, Loader=yaml.SafeLoader)
-        values = yaml.safe_load(source) or {}
+        values = yaml.safe_load("\n".join(front.rstrip().split("\n")[1:-1])) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date such as 2024-02-30
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "context", None) or str(error).split("\n")[0]
@@ -77,56 +72,28 @@ def parse(front: str, where: str) -> FrontMatter:
             where=f"{where}:{(mark.line if mark else 0) + 2}",
             remedy="correct the line; a value with {{ … }} or a colon needs quotes around it",
         ) from None
-    if not isinstance(values, dict) or not isinstance(node, yaml.MappingNode | None):
-        raise AtlasError(
-            "the front matter is not a list of keys and values",
-            where=f"{where}:2",
-            remedy="write `title: …` and `description: …`",
-        )
-    lines = (
-        dict.fromkeys(values, 2) | {str(key.value): key.start_mark.line + 2 for key, _ in node.value} if node else {}
-    )
-    _validate(values, lines, where)
-    return FrontMatter(MappingProxyType(values), MappingProxyType(lines))
+    starts = {match[1]: front.count("\n", 0, match.start()) + 1 for match in _KEY.finditer(front)}
+    for key, what, remedy in _mistakes(values):
+        raise AtlasError(what, where=f"{where}:{starts.get(key, 2)}", remedy=remedy)
+    return FrontMatter(MappingProxyType(values), MappingProxyType(dict.fromkeys(values, 2) | starts))
 
 
-def _refuse_references(source: str, where: str) -> None:
-    """Refuse aliases, which can expand to gigabytes, and too many brackets, which take minutes to parse."""
-    if source.count("[") + source.count("{") > MOST_BRACKETS:
-        raise AtlasError(
-            f"the front matter has more than {MOST_BRACKETS} opening brackets",
-            where=f"{where}:2",
-            remedy="remove some of them",
-        )
-    for event in yaml.parse(source, Loader=yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            line = event.start_mark.line if event.start_mark else 0
-            raise AtlasError(
-                f"the front matter uses the YAML alias {event.anchor!r:.40}",
-                where=f"{where}:{line + 2}",
-                remedy="write the value itself; one with an asterisk needs quotes around it",
-            )
+_KEY = re.compile(r"(?m)^[\"']?(\w+)[\"']?\s*:")
 
 
-def _validate(values: dict[str, Any], lines: dict[str, int], where: str) -> None:
+def _mistakes(values: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the key, the mistake and a remedy."""
+    if not isinstance(values, dict):
+        yield "", "the front matter is not a list of keys and values", "write `title: …` and `description: …`"
+        return
     for key in TRANSLATED:
-        if key in values and not isinstance(values[key], str):
-            raise AtlasError(
-                f"`{key}` is {values[key]!r}, not a text", where=f"{where}:{lines[key]}", remedy="put it in quotes"
-            )
+        if not isinstance(values.get(key, ""), str):
+            yield key, f"`{key}` is {values[key]!r}, not a text", "put it in quotes"
     if "for_each" in values and values["for_each"] not in [*EACH]:
-        raise AtlasError(
-            f"`for_each: {values['for_each']}` is not known",
-            where=f"{where}:{lines['for_each']}",
-            remedy=f"use one of {', '.join(EACH)}",
-        )
+        yield "for_each", f"`for_each: {values['for_each']}` is not known", f"use one of {', '.join(EACH)}"
     constants = values.get("constants", [])
     if not isinstance(constants, list) or not all(isinstance(constant, str) for constant in constants):
-        raise AtlasError(
-            "`constants` is not a list of texts",
-            where=f"{where}:{lines['constants']}",
-            remedy='write it like this: `constants: ["95 %"]`',
-        )
+        yield "constants", "`constants` is not a list of texts", 'write it like this: `constants: ["95 %"]`'
 
 
 def dump(values: Mapping[str, Any]) -> str:

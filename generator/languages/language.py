@@ -12,18 +12,15 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated
 
 import msgspec
-import polib
 from babel import Locale, UnknownLocaleError
-from babel.core import get_global
-from babel.dates import format_date, format_skeleton, format_time
+from babel.dates import format_date, format_skeleton
 from babel.lists import format_list
 from babel.numbers import NumberPattern, format_decimal, format_percent, parse_pattern
 from babel.units import format_unit
@@ -31,8 +28,7 @@ from markupsafe import Markup
 
 from bench.errors import AtlasError
 from generator.languages import typography
-from generator.languages.injection import injections_in_entry
-from generator.languages.pofile import Key, forms, key, parse
+from generator.languages.pofile import NAMED, Key, english, forms, key, parse
 
 LOCALES = Path(__file__).resolve().parents[2] / "locales"
 """Holds ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml`` and ``languages.toml``."""
@@ -46,43 +42,39 @@ SOURCE = "en"
 _CLDR = {"zh": "zh_Hans_CN"}
 
 
-def _locale(code: str) -> Locale | None:
-    if "_" in code:  # zh_TW is not a language tag for HTML or for Intl in browsers
-        return None
-    name = _CLDR.get(code, code)
-    try:
-        return Locale.parse(name, sep="-" if "-" in name else "_")
-    except (ValueError, UnknownLocaleError):
-        return None
+class LanguageList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The languages of the guide, and those whose catalogs have to be complete."""
+
+    languages: tuple[str, ...]
+    complete: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError`, which msgspec passes on, for a list that contradicts itself."""
+        codes = {*self.languages}
+        if self.languages[:1] != (SOURCE,) or len(codes) < len(self.languages) or not {*self.complete} <= codes:
+            raise ValueError(f"it has to begin with {SOURCE}, and to have each language once, also those in `complete`")
 
 
-class _Listed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    languages: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-
-
-def listed(locales: Path = LOCALES) -> tuple[str, ...]:
-    """Read the languages of the guide, the source language first. Raises `AtlasError` for an invalid list."""
+def listed(locales: Path = LOCALES) -> LanguageList:
+    """Read the list of languages. Raises `AtlasError` if it is invalid."""
     path = locales / LIST
     try:
-        codes = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Listed).languages
-    except (OSError, ValueError, msgspec.ValidationError, RecursionError) as error:
-        raise _no_list(path, f"the list of languages cannot be read: {error}") from None
-    for code in codes:
-        if _locale(code) is None:
-            raise _no_list(path, f"{code!r} is not the code of a language")
-    if codes[0] != SOURCE or len({*codes}) < len(codes):
-        raise _no_list(path, f"the list of languages does not begin with {SOURCE}, or lists one twice")
-    return codes
-
-
-def _no_list(path: Path, what: str) -> AtlasError:
-    return AtlasError(what, where=str(path), remedy=f'correct it, for example: languages = ["{SOURCE}", "zh"]')
+        found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), LanguageList)
+    except (OSError, ValueError, RecursionError) as error:
+        raise AtlasError(
+            f"the list of languages cannot be used: {error}",
+            where=str(path),
+            remedy=f'correct it, for example: languages = ["{SOURCE}", "zh"]',
+        ) from None
+    for code in found.languages:
+        load_locale(code, where=str(path))
+    return found
 
 
 @cache
 def published_languages() -> tuple[str, ...]:
     """The languages that are published, the source language first, as they were listed when first asked for."""
-    return listed(LOCALES)
+    return listed().languages
 
 
 def translated_languages() -> tuple[str, ...]:
@@ -94,8 +86,6 @@ UNKNOWN = "–"
 """Stands for an unknown value (None or NaN) in formatted text."""
 
 _PLURAL_ORDER = ("zero", "one", "two", "few", "many", "other")
-_NO_BREAK_SPACE = "\u00a0"
-_SECOND_MS = 1e3
 
 
 class Untranslated(str):
@@ -110,7 +100,7 @@ class Untranslated(str):
         return Markup(f'<span class="untranslated" lang="en" dir="ltr">{self}</span>')  # noqa: S704  # may hold markup
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Language:
     """One language of the site."""
 
@@ -119,17 +109,12 @@ class Language:
     direction: str  # ltr or rtl
     locale: Locale
     prefix: str  # of its URLs: "" for English, "zh/" for Chinese
-    messages: Mapping[Key, tuple[str, ...]]  # one string per plural form, without fuzzy and empty entries
-    lines: Mapping[Key, int]  # in the catalog, for errors
+    # One string per plural form, without fuzzy and empty entries:
+    messages: Mapping[Key, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    lines: Mapping[Key, int] = field(default_factory=dict, compare=False)  # in the catalog, for errors
     catalog: Path | None = None
     source_url: str = ""  # of the catalog in the repository, "" if mkdocs.yml names no repository
     fingerprint: str = ""  # hash of the catalog
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Language) and (self.code, self.fingerprint) == (other.code, other.fingerprint)
-
-    def __hash__(self) -> int:
-        return hash((self.code, self.fingerprint))
 
     def translation(self, message: str, context: str | None = None) -> str | None:
         """Return the translation of a block or string, None if there is none. English translates to itself."""
@@ -150,13 +135,9 @@ class Language:
         """Return the plural form of the message for `n` things, by the rule of CLDR."""
         forms = self.messages.get((None, singular))
         if forms:
-            return forms[self.plural_index(n)]
+            return forms[plural_forms(self.locale).index(self.locale.plural_form(n))]
         english = singular if n == 1 else plural
         return english if self.catalog is None else Untranslated(english)
-
-    def plural_index(self, n: float) -> int:
-        """Return the index of the ``msgstr[…]`` for `n` things."""
-        return plural_forms(self.locale).index(self.locale.plural_form(n))
 
     def number(self, x: float | None, digits: int | None = None) -> str:
         """Format ``12,345.679``, with exactly `digits` decimals if given; below zero, −2 rounds to hundreds."""
@@ -169,8 +150,8 @@ class Language:
     def milliseconds(self, x: float | None, digits: int = 3) -> str:
         """Format ``7.325 ms``; the default has the decimals of the published figures. Whole milliseconds from a
         second on are seconds: ``1.62 s``."""
-        if x is not None and x >= _SECOND_MS and digits <= 0:
-            return self._measure(x / _SECOND_MS, digits + 3, "s")
+        if x is not None and x >= 1e3 and digits <= 0:
+            return self._measure(x / 1e3, digits + 3, "s")
         return self._measure(x, digits, "ms")
 
     def seconds(self, x: float | None, digits: int = 1) -> str:
@@ -191,25 +172,16 @@ class Language:
         return f"+{text}" if signed and x > 0 else text
 
     def unit(self, x: float | None, unit: str, digits: int | None = None) -> str:
-        """Format `x` with a CLDR unit in this language: ``12 min`` for ``duration-minute``.
-
-        Raises `AtlasError` if CLDR has no short name for the unit, because Babel would print its identifier.
-        """
+        """Format `x` with a CLDR unit in this language: ``12 min`` for ``duration-minute``."""
         if x is None or math.isnan(x):
             return UNKNOWN
         text = format_unit(self.number(x, digits), unit, length="short", locale=self.locale, numbering_system="latn")
-        if "duration-" in text or "digital-" in text:
-            raise AtlasError(
-                f"CLDR has no short name of the unit {unit!r} in {self.name}: it would read {text!r}",
-                where="generator/languages/language.py",
-                remedy="use another unit, or an international symbol",
-            )
         return self._spaced(text)
 
     def date(self, d: date | datetime) -> str:
         """Format ``March 1, 2024``; a `datetime` is converted to UTC."""
         if isinstance(d, datetime):
-            d = _utc(d).date()
+            d = (d.astimezone(UTC) if d.tzinfo else d).date()
         return self._spaced(format_date(d, "long", locale=self.locale))
 
     def iso_date(self, text: str) -> str:
@@ -219,10 +191,6 @@ class Language:
             return self.date(date(*parts))
         skeleton = "y" if len(parts) == 1 else "yMMMM"
         return self._spaced(format_skeleton(skeleton, date(*parts, *([1] * (3 - len(parts)))), locale=self.locale))
-
-    def datetime(self, d: datetime) -> str:
-        """Format ``March 1, 2024 14:05 UTC``."""
-        return f"{self.date(d)} {format_time(_utc(d).time(), 'HH:mm', locale=self.locale)} UTC"
 
     def names(self, items: Sequence[str]) -> str:
         """Join the items as the language joins a list: ``A, B, and C``."""
@@ -246,7 +214,7 @@ class Language:
         # International symbols stay the same in every language (CLDR writes ms as ملي ث), and the no-break space
         # keeps them on the line of their number.
         text = self.number(x, digits)
-        return text if text == UNKNOWN else f"{text}{_NO_BREAK_SPACE}{symbol}"
+        return text if text == UNKNOWN else f"{text}\u00a0{symbol}"
 
     def _spaced(self, text: str) -> str:
         return typography.space_cjk(text) if self.locale.language in typography.CJK_LANGUAGES else text
@@ -257,45 +225,70 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
 
     Raises `AtlasError` for an unknown code, and for a missing or invalid catalog.
     """
-    locale = load_locale(code)
+    language = without_catalog(code)
     if code == SOURCE:
-        return _language(code, locale)
+        return language
     path = catalog_path(code, locales)
     if not path.is_file():
         raise AtlasError(
-            f"the catalog of {locale.get_language_name('en')} ({code}) is missing",
-            where=_shown(path),
+            f"the catalog of {language.locale.get_language_name('en')} ({code}) is missing",
+            where=shown(path),
             remedy=f"run `python -m generator messages --language {code}` and translate {path.name}",
         )
     content = path.read_bytes()
-    messages, lines = _parsed(content, len(plural_forms(locale)), _shown(path))
-    return _language(
-        code,
-        locale,
-        messages=messages,
-        lines=lines,
-        catalog=path,
-        source_url=_source_url(path, locales.parent),
-        fingerprint=hashlib.sha256(content).hexdigest(),
+    messages, lines = _published(content, len(plural_forms(language.locale)), shown(path))
+    settings = locales.parent / "mkdocs.yml"
+    repository = _REPOSITORY.search(settings.read_text(encoding="utf-8")) if settings.is_file() else None
+    address = (
+        f"{repository[1].rstrip('/')}/blob/HEAD/{path.relative_to(locales.parent).as_posix()}" if repository else ""
     )
+    fingerprint = hashlib.sha256(content).hexdigest()
+    return replace(language, messages=messages, lines=lines, catalog=path, source_url=address, fingerprint=fingerprint)
+
+
+_REPOSITORY = re.compile(r"^repo_url:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
+
+
+@lru_cache(maxsize=8)  # parsing takes 0.1 s
+def _published(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int]]:
+    """Return the translations of a catalog that pages show, and the line of each message."""
+    messages: dict[Key, tuple[str, ...]] = {}
+    lines: dict[Key, int] = {}
+    for message in parse(content, where):
+        line = lines[key(message)] = message.lineno or 1
+        translations = forms(message)
+        expected = plurals if message.pluralizable else 1
+        if message.id and all(translations) and len(translations) == expected and not message.fuzzy:
+            names = dict.fromkeys(name[2:-2] for text in english(message) for name in NAMED.findall(text))
+            try:
+                for translation in translations if names else ():
+                    translation % dict.fromkeys(names, 0)
+            except (LookupError, TypeError, ValueError) as error:
+                raise AtlasError(
+                    f"the placeholders of {english(message)[0][:60]!r} cannot be filled: {error}",
+                    where=f"{where}:{line}",
+                    remedy=f"use only {' '.join(f'%({name})s' for name in names)}, and write %% for a percent sign",
+                ) from None
+            messages[key(message)] = translations
+    return MappingProxyType(messages), MappingProxyType(lines)
 
 
 def without_catalog(code: str) -> Language:
-    """Return a language of which nothing is translated, in place of one whose catalog cannot be read."""
-    return _language(code, load_locale(code))
+    """Return a language of which nothing is translated: English, or one whose catalog cannot be read."""
+    locale = load_locale(code)
+    return Language(
+        code=code,
+        name=name_of(code),
+        direction="rtl" if locale.text_direction == "rtl" else "ltr",
+        locale=locale,
+        prefix="" if code == SOURCE else f"{code}/",
+    )
 
 
 def name_of(code: str) -> str:
     """Return the name of a language in that language, with its region if the code has one: ``português (Brasil)``."""
     locale = load_locale(code)
     return (locale.get_display_name(locale) if "-" in code else locale.get_language_name(locale)) or code
-
-
-def script_of(code: str) -> str:
-    """Return the script of a language as an ISO 15924 code: ``Latn``, ``Arab``, ``Kore``."""
-    locale = load_locale(code)
-    likely = get_global("likely_subtags").get(str(locale), get_global("likely_subtags").get(locale.language, ""))
-    return locale.script or next((part for part in likely.split("_") if len(part) == len("Latn")), "Latn")
 
 
 @cache
@@ -318,78 +311,21 @@ def catalog_path(code: str, locales: Path = LOCALES) -> Path:
     return locales / code / "LC_MESSAGES" / "messages.po"
 
 
-_REPOSITORY = re.compile(r"^repo_url:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
-
-
-def _source_url(path: Path, root: Path) -> str:
-    """Return the address of a file in the repository that mkdocs.yml names; HEAD is its main branch."""
-    settings = root / "mkdocs.yml"
-    repository = _REPOSITORY.search(settings.read_text(encoding="utf-8")) if settings.is_file() else None
-    return f"{repository[1].rstrip('/')}/blob/HEAD/{path.relative_to(root).as_posix()}" if repository else ""
-
-
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
     """Return the path for an error message: relative to the current folder if it is below it."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
-@lru_cache(maxsize=8)
-def _parsed(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int]]:
-    """Return the messages and lines of a catalog."""
-    messages, lines = _usable(parse(content, where), plurals, where)
-    return MappingProxyType(messages), MappingProxyType(lines)
-
-
-def _usable(catalog: polib.POFile, plurals: int, where: str) -> tuple[dict[Key, tuple[str, ...]], dict[Key, int]]:
-    messages: dict[Key, tuple[str, ...]] = {}
-    lines: dict[Key, int] = {}
-    for entry in catalog:
-        if not entry.obsolete:
-            lines[key(entry)] = entry.linenum or 0
-            translations = forms(entry)
-            has_all = all(translations) and len(translations) == (plurals if entry.msgid_plural else 1)
-            if has_all and not entry.fuzzy:
-                _refuse_injected(entry, f"{where}:{entry.linenum}")
-                messages[key(entry)] = translations
-    return messages, lines
-
-
-def _refuse_injected(entry: polib.POEntry, where: str) -> None:
-    for violation in injections_in_entry(entry):
-        raise AtlasError(f"{violation.what}: {entry.msgid[:60]!r}", where=where, remedy=violation.remedy)
-
-
-def _language(
-    code: str,
-    locale: Locale,
-    messages: Mapping[Key, tuple[str, ...]] = MappingProxyType({}),
-    lines: Mapping[Key, int] = MappingProxyType({}),
-    catalog: Path | None = None,
-    source_url: str = "",
-    fingerprint: str = "",
-) -> Language:
-    return Language(
-        code=code,
-        name=name_of(code),
-        direction="rtl" if locale.text_direction == "rtl" else "ltr",
-        locale=locale,
-        prefix="" if code == SOURCE else f"{code}/",
-        messages=messages,
-        lines=lines,
-        catalog=catalog,
-        source_url=source_url,
-        fingerprint=fingerprint,
-    )
-
-
-def load_locale(code: str) -> Locale:
+def load_locale(code: str, where: str = "language") -> Locale:
     """Return the CLDR locale of a language code. Raises `AtlasError` if there is none."""
-    if locale := _locale(code):
-        return locale
+    name = _CLDR.get(code, code)
+    try:
+        if "_" not in code:  # zh_TW is not a language tag for HTML or for Intl in browsers
+            return Locale.parse(name, sep="-" if "-" in name else "_")
+    except (ValueError, UnknownLocaleError):
+        pass
     raise AtlasError(
-        f"{code!r} is not the code of a language",
-        where="language",
-        remedy=f"use one of {', '.join(published_languages())}, or a code of CLDR such as ko",
+        f"{code!r} is not the code of a language", where=where, remedy="use a code of CLDR, such as ko or pt-BR"
     )
 
 
@@ -415,7 +351,3 @@ def _fixed(pattern: str, digits: int) -> NumberPattern:
     """Return CLDR's number pattern with exactly `digits` decimals. Parsing takes as long as formatting, so cache it."""
     decimals = f".{'0' * digits}" if digits else ""
     return parse_pattern(re.sub(r"0(?:\.[0#]+)?(?=[^0#]*$)", lambda _: f"0{decimals}", pattern))
-
-
-def _utc(d: datetime) -> datetime:
-    return d.astimezone(UTC) if d.tzinfo else d

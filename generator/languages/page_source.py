@@ -16,12 +16,6 @@ from generator.languages.front_matter import FrontMatter
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 """The authored pages, in English."""
 
-NO_PAGES = ("assets", "theme")
-"""Folders of `DOCS` that hold no pages."""
-
-LONGEST = 1_000_000
-"""The most bytes an authored page may have: thirty times the longest one."""
-
 EACH_PAGE = "each.md"
 """The file name of a page that is rendered once per device, model or family."""
 
@@ -40,34 +34,22 @@ def read_pages(docs: Path = DOCS) -> Iterator[PageSource]:
     """Yield the authored pages in the order of their paths."""
     for path in sorted(docs.rglob("*.md")):
         uri = path.relative_to(docs).as_posix()
-        if uri.split("/")[0] not in NO_PAGES:
-            yield parse_page(uri, _text(path, f"{docs.name}/{uri}"), f"{docs.name}/{uri}")
-
-
-def _text(path: Path, where: str) -> str:
-    if path.stat().st_size > LONGEST:
-        raise AtlasError(
-            f"the page is larger than {LONGEST:,} bytes", where=where, remedy="split it into several pages"
-        )
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise AtlasError("the text is not UTF-8", where=where, remedy="save it as UTF-8") from None
+        where = f"{docs.name}/{uri}"
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise AtlasError("the text is not UTF-8", where=where, remedy="save it as UTF-8") from None
+        yield parse_page(uri, text, where)
 
 
 def parse_page(uri: str, text: str, where: str) -> PageSource:
-    """Split one authored page. Raises `AtlasError` for what no parser can take, or a wrong front matter or name."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if found := blocks.unreadable(line):
-            raise AtlasError(f"the page has {found.what}", where=f"{where}:{number}", remedy=found.remedy)
+    """Split one authored page. Raises `AtlasError` for a wrong front matter or name."""
     document = blocks.split(text)
-    if found := blocks.endless(text):
-        raise AtlasError(f"the page has {found.what}", where=where, remedy=found.remedy)
-    source = PageSource(uri, where, document, front_matter.parse(document.front, where))
-    if source.front.for_each and not uri.endswith(EACH_PAGE):
+    front = front_matter.parse(document.front, where)
+    if front.for_each and not uri.endswith(EACH_PAGE):
         raise AtlasError(
             "a page with `for_each` becomes many pages, so its file needs a special name",
             where=where,
             remedy=f"rename it to {EACH_PAGE}",
         )
-    return source
+    return PageSource(uri, where, document, front)

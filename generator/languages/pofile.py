@@ -1,87 +1,86 @@
-"""Parse and validate gettext catalogs.
+"""Read gettext catalogs.
 
-`parse` takes the bytes of a ``.po`` file and returns a `polib.POFile`. Unlike Babel, polib keeps custom headers and the
-previous text that translators see beside a fuzzy entry.
+`parse` takes the bytes of a ``.po`` file and returns Babel's `Catalog`, without obsolete messages.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
-import polib
+from babel.messages.catalog import Catalog, Message
+from babel.messages.pofile import PoFileError, PoFileParser, unescape
 
 from bench.errors import AtlasError
 
 Key = tuple[str | None, str]
-"""Identifies a message: context (None for most) and singular msgid."""
-
-_LINE = re.compile(
-    r"|#(?!~).*|#~\|.*"
-    r"|(?:#~\s*+)?(?:msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d{1,2}\])?\s*+"
-    r"\"(?:[^\"\\]|\\[\\\"abfnrtv]|\\[0-7]{1,3}|\\x[0-9a-f]{2})*+\""
-)
-"""A valid line. polib itself accepts unclosed quotes and unknown escapes."""
+"""Identifies a message: its context (None for most) and its English singular."""
 
 NAMED = re.compile(r"%\(\w+\)[sd]")
 """A placeholder that Python's % operator fills."""
 
-MAX_BYTES = 8 * 1024 * 1024
-"""Most bytes in a catalog: thirty times the largest one."""
+_TEXT = r"\"(?:[^\"\\]|\\[\\\"nrt])*+\""
+_LINE = re.compile(rf"|#(?!~).*|#~\|.*|(?:#~\s*+)?(?:(?:msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d\])\s++)?{_TEXT}")
+"""A valid line. Babel itself accepts unclosed quotes."""
 
 
-def key(entry: polib.POEntry) -> Key:
-    """Return the key of a catalog entry."""
-    return (entry.msgctxt, entry.msgid)
+def english(message: Message) -> tuple[str, ...]:
+    """Return the English text of a message: one, or singular and plural."""
+    return (message.id,) if isinstance(message.id, str) else tuple(message.id)
 
 
-def forms(entry: polib.POEntry) -> tuple[str, ...]:
-    """Return the translations of an entry: one, or one per plural form."""
-    if entry.msgid_plural:
-        return tuple(entry.msgstr_plural[index] for index in sorted(entry.msgstr_plural))
-    return (entry.msgstr,)
+def forms(message: Message) -> tuple[str, ...]:
+    """Return the translations of a message: one, or one per plural form. A missing one is empty."""
+    return (str(message.string or ""),) if isinstance(message.id, str) else tuple(message.string or ())
 
 
-def is_complete(catalog: polib.POFile) -> bool:
-    """Whether the catalog declares itself complete, with the header ``X-Complete: yes``."""
-    return bool(catalog.metadata.get("X-Complete", "").strip().lower() == "yes")
+def key(message: Message) -> Key:
+    """Return the key of a message."""
+    return message.context, english(message)[0]
 
 
-def parse(content: bytes, where: str) -> polib.POFile:
+class _Strict(Catalog):
+    """A catalog that refuses a second translation of a message, which Babel would drop."""
+
+    def __setitem__(self, id: Any, message: Message) -> None:  # noqa: A002  # Babel's name
+        if id and (first := self.get(id, message.context)):
+            line = message.lineno or 1
+            raise PoFileError(f"this message repeats the one in line {first.lineno}", self, "", line - 1)
+        super().__setitem__(id, message)
+
+
+def parse(content: bytes, where: str) -> Catalog:
     """Parse a catalog. Raises `AtlasError` with the line of the first mistake."""
-    if len(content) > MAX_BYTES:
-        raise _broken(where, f"it is larger than {MAX_BYTES:,} bytes")
     try:
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+        lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise _broken(f"{where}:{line}", "the text is not UTF-8") from None
-    for number, line_text in enumerate(text.split("\n"), start=1):
-        if not _LINE.fullmatch(line_text.strip()):
-            why = f"{line_text.strip()[:60]} is neither a keyword with a quoted text nor a comment"
-            raise _broken(f"{where}:{number}", why)
+        raise _broken(where, content.count(b"\n", 0, error.start), "the text is not UTF-8") from None
+    for index, line in enumerate(lines):
+        if not _LINE.fullmatch(line.strip()):
+            raise _broken(where, index, f"{line.strip()[:60]} is neither a keyword with a quoted text nor a comment")
+    catalog = _Strict()
     try:
-        catalog = polib.pofile(text, wrapwidth=0) if text.strip() else polib.POFile(wrapwidth=0)
-    except OSError as error:
-        line_match = re.search(r"\(line (\d+)\)", str(error))
-        place = f"{where}:{line_match[1]}" if line_match else where
-        raise _broken(place, "a keyword is missing or out of order") from None
-    _refuse_duplicates(catalog, where)
+        PoFileParser(catalog, ignore_obsolete=True, abort_invalid=True).parse(lines)
+    except PoFileError as error:
+        raise _broken(where, error.lineno, str(error).removesuffix(f" on {error.lineno}")) from None
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise _broken(where, 0, f"a keyword or a header is missing or out of order ({error})") from None
+    for message in catalog:
+        _keep_previous(message)
     return catalog
 
 
-def _refuse_duplicates(catalog: polib.POFile, where: str) -> None:
-    seen: dict[Key, int | None] = {}
-    for entry in catalog:
-        if entry.obsolete:
-            continue
-        if key(entry) in seen:
-            raise _broken(f"{where}:{entry.linenum}", f"this message repeats the one in line {seen[key(entry)]}")
-        seen[key(entry)] = entry.linenum
+def _keep_previous(message: Message) -> None:
+    """Read the comments ``#| msgid "…"`` beside a fuzzy translation, which Babel takes for a translator's own."""
+    comments = " ".join(comment for comment in message.user_comments if comment.startswith("|"))
+    message.user_comments = [comment for comment in message.user_comments if not comment.startswith("|")]
+    texts = re.split(r"\|\s*msgid(?:_plural)?\s", comments)[1:]
+    message.previous_id = ["".join(map(unescape, re.findall(_TEXT, text))) for text in texts]
 
 
-def _broken(where: str, why: str) -> AtlasError:
+def _broken(where: str, index: int, why: str) -> AtlasError:
     return AtlasError(
         f"not a valid catalog: {why}",
-        where=where,
+        where=f"{where}:{index + 1}",
         remedy="correct the line; `msgfmt --check` shows more, and gettext editors write valid files",
     )

@@ -1,7 +1,7 @@
 """Should I compile? A form that answers from the records, and a plain table for readers without scripts.
 
 Takes `Results` and the words of a language. Returns HTML and the data for the script, one file per device. The script
-computes the recommendation for the reader's number of calls: docs/assets/javascripts/decision/recommend.js. It asks for the
+computes the recommendation for the reader's number of calls: ``decision/recommend.js`` among the scripts. It asks for the
 latency of a batch or for throughput first, because no answer is about both.
 """
 

@@ -110,7 +110,7 @@ class Guide:
         last = {language.code: language for language in self.languages}
         languages: list[Language] = []
         faults: dict[str, AtlasError] = {}
-        for code in listed(self.root / "locales"):
+        for code in listed(self.root / "locales").languages:
             try:
                 languages.append(_language(self.root / "locales", code, snapshot(self.root / "locales" / code)))
             except (AtlasError, OSError) as error:

@@ -109,7 +109,7 @@ def translate(source: PageSource, language: Language) -> Translated:
             missing.append(block.message)
             return _padded(_marked(block), block)
         _refuse_other_expressions(block.message, translation, language)
-        return _padded(_typeset(translation, language, attribute=block.kind == "image alt"), block)
+        return _padded(_typeset(translation, language, attribute=False), block)
 
     body = blocks.join(source.document, place).removeprefix(source.document.front)
     front = dict(source.front.passed_on)
@@ -127,8 +127,6 @@ def translate(source: PageSource, language: Language) -> Translated:
 
 
 def _marked(block: Block) -> str:
-    if block.kind == "image alt":
-        return block.message
     return f'<span class="untranslated" lang="en" dir="ltr">{block.message}</span>'
 
 

@@ -38,7 +38,8 @@ def settings_of(
 ) -> dict[str, Any]:
     """Return the settings of an edition, from those of the project."""
     language, languages = edition.language, tuple(languages)
-    name, description = (str(language.gettext(settings.get(key) or "")) for key in ("site_name", "site_description"))
+    texts = [settings.get("site_name"), settings.get("site_description")]
+    name, description = (str(language.gettext(text)) if text else "" for text in texts)
     root, extra = settings.get("site_url") or "", settings.get("extra") or {}
     policy = extra.get("policy", "")
     if serving:  # MkDocs' server writes a script into each page that reloads it

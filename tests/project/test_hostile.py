@@ -28,7 +28,6 @@ from bench.records.run_file import encode
 from generator.checks import checks
 from generator.data.load import load
 from generator.languages import pofile
-from generator.languages.catalogs import Message
 from generator.languages.glossary import load_glossary
 from generator.languages.language import catalog_path, load_language
 from generator.languages.page_source import parse_page
@@ -151,7 +150,7 @@ def test_whatever_an_imported_table_has_it_is_read_or_refused(source: str, data:
 # ── Catalogs, glossary, pages ───────────────────────────────────────────────────────────────────────────────────────
 
 CATALOG = catalog_path("zh", GUIDE / "locales").read_bytes() + b'\n#, fuzzy\n#| msgid "old"\nmsgid "new"\nmsgstr "n"\n'
-MESSAGES = (Message(None, "**First:** warm up."), Message(None, "%(count)s model", "%(count)s models"))
+TEMPLATE = pofile.parse(CATALOG, "zh")
 PO_PIECES = (b'msgid "', b'msgstr "x"\n', b"msgstr[9] ", b"#~ ", b"#| ", b"#, fuzzy\n", b"\\n", b"n/0", b"nplurals=99;")
 
 
@@ -168,7 +167,8 @@ def test_whatever_a_catalog_says_it_is_read_or_refused(content: bytes) -> None:
         path.write_bytes(content)
         language = load_language("zh", locales)
         assert language.ngettext("%(count)s model", "%(count)s models", 3) % {"count": 3}
-        list(checks.check_catalog(pofile.parse(content, "zh"), MESSAGES, "zh", load_glossary(), "zh"))
+        catalog = pofile.parse(content, "zh")
+        list(checks.check_catalog(catalog, TEMPLATE, "zh", load_glossary(), "zh", complete=True))
 
 
 PAGE = (GUIDE / "docs" / "index.md").read_bytes()

@@ -8,7 +8,6 @@ import pytest
 from guide_figures import GUIDE, copy_of_guide
 
 from generator.checks.checks import check
-from generator.languages.language import load_language
 
 
 @pytest.fixture
@@ -44,10 +43,6 @@ def test_nothing_is_wrong_with_the_small_guide() -> None:
     [
         ("- Second:", "- Second is 12.5 ms:", "the measurement 12.5 ms is typed"),
         ("- Second:", "- Second is 1.5× as fast:", "the measurement 1.5× is typed"),
-        ("- Second:", "- Second gains 30%:", "the measurement 30% is typed"),
-        ("- Second:", "- Second needs 16 GB:", "the measurement 16 GB is typed"),
-        ("- Second:", "- Second takes 20 s:", "the measurement 20 s is typed"),
-        ("- Second:", "- Second runs at 2.5 GHz:", "the measurement 2.5 GHz is typed"),
         ("- Second:", "- Second reaches 7 TFLOP/s:", "the measurement 7 TFLOP/s is typed"),
         ("| low |", "| 3 seconds |", "the measurement 3 seconds is typed"),
         ("description: Latency of", "description: The 7 ms of", "the measurement 7 ms is typed"),
@@ -95,14 +90,9 @@ def test_a_changed_page_makes_catalogs_old(root: Path) -> None:
         (
             'msgstr[0] "%(count)s 个模型"',
             'msgstr[0] "个模型"',
-            "msgstr[0], for 0, 1, 2, …: the placeholder %(count)s is missing",
+            "msgstr[0], for 0, 1, 2, …: %(count)s is missing",
         ),
-        (
-            'msgstr[0] "%(count)s 个模型"',
-            'msgstr[0] "%(count)s 个模型"\nmsgstr[1] "%(count)s 个"',
-            "2 plural forms instead of 1",
-        ),
-        ('msgstr "收益较小。"', 'msgstr "收益较小：5 ms。"', "the measurement 5 ms is typed by hand"),
+        ("nplurals=1; plural=0;", "nplurals=1; plural=1;", "Plural-Forms differs from the rule of CLDR"),
         (
             "{{ atlas.best.model | name }} 的延迟",
             "{{ atlas.best.model | name }} 的时延",
@@ -117,25 +107,15 @@ def test_a_mistake_in_a_translation_is_found(root: Path, old: str, new: str, wha
 
 def test_a_term_without_a_translation_is_found(root: Path) -> None:
     edit(root, "locales/glossary.toml", 'zh = "批次大小"\n', "")
-    assert found(root, "locales/glossary.toml") == [
-        (
-            line_of(root, "locales/glossary.toml", 'en = "batch size"'),
-            "the term has no translation into the language zh",
-        )
-    ]
+    line = line_of(root, "locales/glossary.toml", 'en = "batch size"')
+    assert found(root, "locales/glossary.toml") == [(line, "the term has no translation into the language zh")]
 
 
-@pytest.mark.parametrize(
-    ("index", "numbers", "needs_its_number"),
-    [(0, "0", False), (1, "1", False), (2, "2", False), (3, "3", True), (4, "11", True), (5, "100", True)],
-)
-def test_an_arabic_form_of_several_numbers_says_which(
-    root: Path, index: int, numbers: str, needs_its_number: bool
-) -> None:
+@pytest.mark.parametrize(("index", "numbers"), [(0, ""), (1, ""), (2, ""), (3, "3"), (4, "11"), (5, "100")])
+def test_an_arabic_form_of_several_numbers_says_which(root: Path, index: int, numbers: str) -> None:
     file = "locales/ar/LC_MESSAGES/messages.po"
     text = (root / file).read_text(encoding="utf-8")
     form = next(line for line in text.split("\n") if line.startswith(f"msgstr[{index}]"))
     edit(root, file, form, f'msgstr[{index}] "نماذج"')
-    assert load_language("ar", root / "locales").plural_index(int(numbers)) == index
     said = [what for _, what in found(root, file)]
-    assert [what.startswith(f"msgstr[{index}], for {numbers}") for what in said] == [True] * needs_its_number
+    assert [what.startswith(f"msgstr[{index}], for {numbers}") for what in said] == [True] * bool(numbers)

@@ -1,4 +1,4 @@
-"""Catalogs: what is extracted, in which order, and that an update changes only what changed."""
+"""Catalogs: broken files, the extraction of messages, and updates that change only their own entries."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import gettext
 import re
 from pathlib import Path
 
-import polib
 import pytest
+from babel.messages.catalog import Catalog
 from guide_figures import GUIDE, copy_of_guide
 
 from bench.errors import AtlasError
 from generator.languages import catalogs
 from generator.languages.catalogs import extract, refresh
 from generator.languages.language import catalog_path, load_locale, plural_forms
-from generator.languages.pofile import parse
+from generator.languages.pofile import english, key, parse
 
 
 @pytest.fixture
@@ -29,22 +29,62 @@ def edit(root: Path, old: str, new: str, file: str = "docs/index.md") -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def updated(root: Path, code: str = "zh") -> polib.POFile:
+def updated(root: Path, code: str = "zh") -> Catalog:
     refresh(root, root / "locales")
-    return catalogs.read(catalog_path(code, root / "locales"))
+    return catalogs.read(code, root / "locales")
 
 
-def entry(catalog: polib.POFile, msgid: str) -> polib.POEntry:
-    (found,) = (each for each in catalog if each.msgid == msgid and not each.obsolete)
-    return found
+# --- files ------------------------------------------------------------------------------------------------------------
+
+HEADER = 'msgid ""\nmsgstr ""\n"Plural-Forms: nplurals=2; plural=n>1;\\n"\n\n'  # four lines
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('msgid "a\nmsgstr "b"\n', 5),
+        ('msgid "a"\nhello\nmsgstr "b"\n', 6),
+        ('msgid "a"\nmsgstr "b"x\n', 6),
+        ('msgid "say "hello""\nmsgstr "b"\n', 5),
+        ('msgid "a\\q"\nmsgstr "b"\n', 5),
+        ('<<<<<<< HEAD\nmsgid "a"\nmsgstr "b"\n=======\n', 5),
+        ('msgid "a"\nmsgid_plural "b"\nmsgstr[x] "c"\n', 7),
+        ('msgid "a"\nmsgid_plural "b"\nmsgstr[2] "c"\n', 5),
+        ('msgid "a"\nmsgstr "b"\n\nmsgid "a"\nmsgstr "c"\n', 8),
+        ('msgid "a"\n\nmsgid "b"\nmsgstr "c"\n', 5),
+    ],
+)
+def test_a_broken_catalog_is_refused_with_its_line(text: str, line: int) -> None:
+    with pytest.raises(AtlasError) as error:
+        parse((HEADER + text).encode(), "zh.po")
+    assert error.value.where == f"zh.po:{line}"
+    assert error.value.what.startswith("not a valid catalog")
+    assert error.value.remedy
+
+
+def test_other_encodings_are_refused_with_their_line() -> None:
+    with pytest.raises(AtlasError, match=r"zh\.po:2: .*UTF-8"):
+        parse('msgid ""\nmsgstr "编"\n'.encode("gb18030"), "zh.po")
+
+
+def test_gettext_syntax_is_read() -> None:
+    text = (
+        '# note\n#. hint\n#: a.md\n#, fuzzy\n#| msgid ""\n#| "old "\n#| "text"\n'
+        'msgid ""\n"two "\n"lines\\n\\"quoted\\""\nmsgstr "x\\\\y"\n\n#~ msgid "o"\n#~ msgstr "p"\n\n'
+        'msgid "a"\nmsgid_plural "b"\nmsgstr[1] "two"\nmsgstr[0] "one"\n'
+    )
+    _, fuzzy, plural = parse((HEADER + text).replace("\n", "\r\n").encode(), "zh.po")
+    assert (fuzzy.id, fuzzy.string, fuzzy.previous_id) == ('two lines\n"quoted"', "x\\y", ["old text"])
+    assert fuzzy.fuzzy
+    assert plural.string == ("one", "two")
 
 
 # --- extraction -------------------------------------------------------------------------------------------------------
 
 
 def test_messages_come_in_the_order_of_pages() -> None:
-    messages = extract(GUIDE)
-    files = list(dict.fromkeys(message.files[0] for message in messages))
+    messages = [message for message in extract(GUIDE) if message.id]
+    files = list(dict.fromkeys(message.locations[0][0] for message in messages))
     assert files == [
         "docs/index.md",
         "docs/devices/index.md",
@@ -57,13 +97,13 @@ def test_messages_come_in_the_order_of_pages() -> None:
 
 
 def test_everything_that_readers_see_is_a_message() -> None:
-    messages = {message.id: message for message in extract(GUIDE)}
-    assert messages["%(count)s page"].plural == "%(count)s pages"  # a template
-    assert messages["%(count)s model"].plural == "%(count)s models"  # a source
-    assert messages["round"].context == "unit"
-    assert {"Guide", "A small guide.", "Compile Atlas"} <= messages.keys()  # mkdocs.yml
-    assert "python" not in " ".join(messages)
-    assert not {"{{ device.label }}", "not a message"} & messages.keys()
+    messages = {key(message): english(message) for message in extract(GUIDE)}
+    assert messages[None, "%(count)s page"] == ("%(count)s page", "%(count)s pages")  # a template
+    assert messages[None, "%(count)s model"] == ("%(count)s model", "%(count)s models")  # a source
+    assert ("unit", "round") in messages
+    assert {(None, text) for text in ("Guide", "A small guide.", "Compile Atlas")} <= messages.keys()  # mkdocs.yml
+    assert "python" not in str(messages)
+    assert (None, "{{ device.label }}") not in messages
 
 
 @pytest.mark.parametrize(
@@ -71,65 +111,57 @@ def test_everything_that_readers_see_is_a_message() -> None:
     [
         ("mkdocs.yml", "nav:\n\t- index.md\n", "mkdocs.yml:2"),
         ("docs/theme/404.html", "<p>\n{% if %}\n", "docs/theme/404.html:2"),
+        ("docs/index.md", "---\ntitle: a: b\n---\n", "docs/index.md:2"),
     ],
 )
-def test_a_source_that_is_none_is_told_with_its_line(file: str, content: str, where: str, tmp_path: Path) -> None:
-    root = copy_of_guide(tmp_path)
+def test_a_source_that_cannot_be_parsed_is_named_with_its_line(file: str, content: str, where: str, root: Path) -> None:
     (root / file).write_text(content, encoding="utf-8")
     with pytest.raises(AtlasError) as raised:
         extract(root)
     assert raised.value.where == where
 
 
-def test_a_source_that_cannot_be_read_is_named(root: Path) -> None:
-    (root / "docs" / "theme" / "404.html").write_text("<p>\n{% if %}</p>\n", encoding="utf-8")
-    (root / "docs" / "index.md").write_text("---\ntitle: a: b\n---\n", encoding="utf-8")
-    with pytest.raises(AtlasError, match=r"docs/index\.md:2"):
-        extract(root)
-
-
 # --- updating ---------------------------------------------------------------------------------------------------------
 
 
-def test_refreshing_twice_changes_nothing(root: Path) -> None:
-    refresh(root, root / "locales")
+def test_refreshing_changes_nothing_but_the_entries_of_an_edit(root: Path) -> None:
     assert set(refresh(root, root / "locales").values()) == {False}
-
-
-def test_rewrapping_and_moving_a_paragraph_changes_no_catalog(root: Path) -> None:
-    before = catalog_path("zh", root / "locales").read_bytes()
-    edit(root, "compiling changes the latency of", "compiling\nchanges the   latency of".replace("   ", " "))
+    before = {message.id: message.string for message in updated(root)}
+    edit(root, "compiling changes the latency of", "compiling\nchanges the latency of")
     edit(root, '!!! note "On a CPU"\n    Smaller gains.\n\n', "")
     edit(root, "Sometimes it is", '!!! note "On a CPU"\n    Smaller gains.\n\nSometimes it is')
-    assert updated(root)
-    after = catalogs.read(catalog_path("zh", root / "locales"))
-    assert sorted(map(str, after)) == sorted(map(str, parse(before, "before")))
+    assert {message.id: message.string for message in updated(root)} == before
+    assert set(refresh(root, root / "locales").values()) == {False}
 
 
 def test_another_figure_makes_no_translation_stale(root: Path) -> None:
     edit(root, "{{ atlas.best.change | signed_percent }}", "{{ atlas.best.speedup | number(2) }}")
-    changed = next(each for each in updated(root) if "number(2)" in each.msgid)
+    changed = next(each for each in updated(root) if "number(2)" in each.id)
     assert not changed.fuzzy
-    assert "{{ atlas.best.speedup | number(2) }}" in changed.msgstr
-    assert "signed_percent" not in changed.msgstr
+    assert "{{ atlas.best.speedup | number(2) }}" in str(changed.string)
+    assert "signed_percent" not in str(changed.string)
 
 
-def test_a_changed_text_becomes_fuzzy_beside_its_former_text(root: Path) -> None:
+def test_a_changed_text_becomes_fuzzy_beside_its_former_text_and_a_removed_one_goes(root: Path) -> None:
     edit(root, "Sometimes it is slower.", "Sometimes it is much slower.")
-    changed = entry(updated(root), "Sometimes it is much slower.")
-    assert changed.fuzzy
-    assert (changed.previous_msgid, changed.msgstr) == ("Sometimes it is slower.", "有时更慢。")
-    assert entry(updated(root), "Sometimes it is much slower.").previous_msgid == "Sometimes it is slower."
-
-
-def test_what_vanished_is_obsolete_and_comes_back(root: Path) -> None:
     edit(root, "Smaller gains.", "Nothing alike stood here before now.")
-    gone = [each for each in updated(root) if each.obsolete]
-    assert [(each.msgid, each.msgstr) for each in gone] == [("Smaller gains.", "收益较小。")]
-    edit(root, "Nothing alike stood here before now.", "Smaller gains.")
-    catalog = updated(root)
-    assert entry(catalog, "Smaller gains.").msgstr == "收益较小。"
-    assert not any(each.obsolete for each in catalog)
+    for _ in range(2):
+        catalog = updated(root)
+        changed = catalog["Sometimes it is much slower."]
+        assert (changed.fuzzy, changed.previous_id) == (True, ["Sometimes it is slower."])
+        assert changed.string == "有时更慢。"
+        assert "Smaller gains." not in catalog
+    assert "收益较小" not in catalog_path("zh", root / "locales").read_text(encoding="utf-8")
+
+
+def test_a_translator_s_comment_stays_and_python_format_is_marked_where_python_formats(root: Path) -> None:
+    path = catalog_path("zh", root / "locales")
+    text = path.read_text(encoding="utf-8").replace('msgid "Smaller gains."', '# mine\nmsgid "Smaller gains."')
+    path.write_text(text, encoding="utf-8")
+    assert updated(root)["Smaller gains."].user_comments == ["mine"]
+    flagged = re.findall(r'#, python-format\nmsgid "(.*)"', path.read_text(encoding="utf-8"))
+    assert flagged
+    assert all("%(" in message for message in flagged)
 
 
 @pytest.mark.parametrize("code", ["ar", "cy", "fa", "fr", "he", "ja", "ko", "lt", "pl", "pt", "ru", "sl", "zh"])

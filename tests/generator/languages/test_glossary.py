@@ -1,4 +1,4 @@
-"""The glossary: terms, names, and what an Arabic word may look like in a sentence."""
+"""The glossary: terms, names, and Arabic words with their attached letters."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def test_the_glossary_is_complete(glossary: Glossary) -> None:
     assert all(term.translation(code) for term in glossary.term for code in ("en", "zh", "ja", "ar"))
 
 
-def test_a_term_must_be_used(glossary: Glossary) -> None:
-    assert said(glossary, "zh", "Latency falls.", "它降低。") == ["“latency” is not translated as 延迟"]
-    assert said(glossary, "zh", "Latencies fall.", "延迟降低。") == []
-
-
-def test_a_wrong_word_is_found(glossary: Glossary) -> None:
-    assert said(glossary, "ja", "Latency falls.", "遅延が短縮する。") == ["“latency” is translated as 遅延"]
-    assert said(glossary, "ja", "Latency falls.", "レイテンシーが短縮する。") == [
-        "“latency” is translated as レイテンシー"
-    ]
-
-
-def test_a_word_that_is_right_for_another_term_is_not_wrong(glossary: Glossary) -> None:
-    assert said(glossary, "zh", "The median is not the mean.", "中位数不是平均值。") == []
-    assert said(glossary, "zh", "The median.", "平均值。") == ["“median” is translated as 平均值"]
-
-
-def test_code_and_names_are_no_terms(glossary: Glossary) -> None:
-    assert (
-        said(glossary, "zh", "`torch.compile` of Compile Atlas, torch.compile", "`torch.compile` Compile Atlas") == []
-    )
+@pytest.mark.parametrize(
+    ("code", "message", "translation", "what"),
+    [
+        ("zh", "Latency falls.", "它降低。", ["“latency” is not translated as 延迟"]),
+        ("zh", "Latencies fall.", "延迟降低。", []),
+        ("ja", "Latency falls.", "レイテンシーが短縮する。", ["“latency” is translated as レイテンシー"]),
+        (
+            "ar",
+            "It is off by default.",
+            "معطّل في الوضع الافتراضي.",
+            ["“by default” is translated as في الوضع الافتراضي"],
+        ),
+        # A word that is right for another term is not wrong.
+        ("zh", "The median is not the mean.", "中位数不是平均值。", []),
+        ("zh", "The median.", "平均值。", ["“median” is translated as 平均值"]),
+        # Code and names are no terms.
+        ("zh", "`torch.compile` of Compile Atlas, torch.compile", "`torch.compile` Compile Atlas", []),
+    ],
+)
+def test_a_term_must_be_used(glossary: Glossary, code: str, message: str, translation: str, what: list[str]) -> None:
+    assert said(glossary, code, message, translation) == what
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,7 @@ def test_arabic_is_compared_without_what_is_written_onto_a_word(
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        "keep = 3",
-        'keep = []\n[[term]]\nenglish = "a"\n',
-        'keep = []\n[[term]]\nen = "a"\nnots = "b"\n',
-        "keep = [",
-        "keep = []\nterms = []\n",
-    ],
+    "content", ["keep = 3", 'keep = []\n[[term]]\nen = "a"\nnots = "b"\n', "keep = [", "keep = []\nterm = [1]\n"]
 )
 def test_a_broken_glossary_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "glossary.toml").write_text(content, encoding="utf-8")

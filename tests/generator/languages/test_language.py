@@ -12,7 +12,7 @@ from markupsafe import escape
 from bench.errors import AtlasError
 from generator.languages.language import Language, catalog_path, load_language
 
-HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+HEADER = 'msgid ""\nmsgstr "Plural-Forms: nplurals=6; plural=0;\\n"\n\n'
 
 
 def language(code: str, catalog: str, folder: Path) -> Language:
@@ -65,6 +65,12 @@ def test_a_missing_catalog_names_file_and_command(tmp_path: Path) -> None:
     assert "python -m generator messages" in error.value.remedy
 
 
+@pytest.mark.parametrize("translation", ["%(m)s 行", "%(n)s 行，50% 的", "%(n) 行"])
+def test_a_placeholder_that_cannot_be_filled_is_refused_with_its_line(tmp_path: Path, translation: str) -> None:
+    with pytest.raises(AtlasError, match=r"messages\.po:4: the placeholders of '%\(n\)s rows' cannot be filled"):
+        language("zh", f'msgid "%(n)s rows"\nmsgstr "{translation}"\n', tmp_path)
+
+
 @pytest.mark.parametrize("code", ["xx-nowhere", "klingon", "", "../etc"])
 def test_an_unknown_code_is_refused(tmp_path: Path, code: str) -> None:
     with pytest.raises(AtlasError, match="not the code of a language"):
@@ -80,39 +86,19 @@ def test_arabic_has_six_plural_forms(tmp_path: Path) -> None:
     forms = "".join(f'msgstr[{i}] "{form}"\n' for i, form in enumerate(ARABIC.values()))
     ar = language("ar", f'msgid "%(n)s model"\nmsgid_plural "%(n)s models"\n{forms}', tmp_path)
     assert {n: ar.ngettext("%(n)s model", "%(n)s models", n) for n in ARABIC} == ARABIC
-    assert [ar.ngettext("%(n)s model", "%(n)s models", n) for n in (5, 10, 99, 102, 103, 111)] == [
-        ARABIC[3],
-        ARABIC[3],
-        ARABIC[11],
-        ARABIC[100],
-        ARABIC[3],
-        ARABIC[11],
-    ]
+    more = {10: ARABIC[3], 99: ARABIC[11], 102: ARABIC[100], 103: ARABIC[3], 111: ARABIC[11]}
+    assert {n: ar.ngettext("%(n)s model", "%(n)s models", n) for n in more} == more
 
 
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 
 def test_numbers_have_latin_digits_everywhere(published: Language) -> None:
-    texts = [
-        published.number(1234567.891),
-        published.milliseconds(7.325),
-        published.percent(-0.453),
-        published.ratio(1.5),
-    ]
-    assert texts == ["1,234,567.891", "7.325\u00a0ms", "-45.3%", "1.50×"]
-    assert any("2024" in text for text in (published.date(date(2024, 3, 1)),))
-
-
-def test_digits_are_exact() -> None:
-    en = load_language("en")
-    assert [en.number(2, 3), en.number(1234.5678, 0), en.number(1234.5678, 2), en.number(12)] == [
-        "2.000",
-        "1,235",
-        "1,234.57",
-        "12",
-    ]
-    assert [en.seconds(41.52), en.milliseconds(0.5, 1)] == ["41.5\u00a0s", "0.5\u00a0ms"]
+    numbers = [published.number(1234567.891), published.number(2, 3), published.number(1234.5678, 0)]
+    assert numbers == ["1,234,567.891", "2.000", "1,235"]
+    units = [published.milliseconds(7.325), published.milliseconds(0.5, 1), published.seconds(41.52)]
+    assert units == ["7.325\u00a0ms", "0.5\u00a0ms", "41.5\u00a0s"]
+    assert [published.percent(-0.453), published.ratio(1.5), published.number(None)] == ["-45.3%", "1.50×", "–"]
 
 
 @pytest.mark.parametrize(
@@ -127,14 +113,13 @@ def test_digits_are_exact() -> None:
 def test_dates_and_lists(code: str, day: str, names: str) -> None:
     each = load_language(code)
     assert each.date(date(2024, 3, 1)) == day
-    assert each.datetime(datetime(2024, 3, 1, 14, 5, tzinfo=UTC)) == f"{day} 14:05 UTC"
+    assert each.date(datetime(2024, 3, 1, 14, 5, tzinfo=UTC)) == day
     assert each.names(["ViT", "BeiT", "DETR"]) == names
 
 
 def test_units_in_words(published: Language) -> None:
-    text = published.unit(12, "duration-minute")
-    assert text.startswith("12")
-    assert text == {"en": "12 min", "zh": "12 分钟", "ja": "12 分", "ar": "12 د"}[published.code]
+    expected = {"en": "12 min", "zh": "12 分钟", "ja": "12 分", "ar": "12 د"}
+    assert published.unit(12, "duration-minute") == expected[published.code]
 
 
 def test_values_are_isolated_in_right_to_left_text() -> None:

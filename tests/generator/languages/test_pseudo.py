@@ -52,13 +52,7 @@ def test_a_leak_is_found() -> None:
 
 def test_no_english_is_left_on_the_real_pages(tmp_path: Path) -> None:
     write_catalogs(ROOT, tmp_path)
-    names = {
-        *proper_names(),
-        "torch.compile",
-        "note",
-        "warning",
-        "decision-records",
-        " and ",
-    }  # CLDR joins lists in English
+    # CLDR joins lists in English.
+    names = {*proper_names(), "torch.compile", "note", "warning", "decision-records", " and "}
     found = {uri: leaks(page, names) for uri, page in real_pages(ACCENTED, tmp_path).items()}
     assert {uri: sorted(set(words)) for uri, words in found.items() if words} == {}

@@ -17,5 +17,3 @@ def words(language: Language) -> Iterator[str]:
         "%(missing)s of %(total)s texts on this page are not translated yet and appear in English.",
         2,
     )
-    settings = {"not a message": "neither"}
-    yield language.gettext(settings["not a message"])
