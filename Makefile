@@ -3,8 +3,12 @@ PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
 BUDGET ?= 6m
+BUILDER ?= mkdocs
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
+BUILD_WITH_mkdocs = $(BIN)/mkdocs build --strict
+# The successor of Material, which the tests install. English first: it removes what was in its folder.
+BUILD_WITH_zensical = $(BIN)/python -m generator stage && for each in staged/en.yml $$(ls staged/*.yml | grep -v /en.yml); do $(BIN)/zensical build --strict --config-file $$each || exit; done && rm -rf site && mv staged/site site
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q
 
 .PHONY: guide serve site publish bench check test messages lock clean
@@ -20,7 +24,7 @@ serve: .venv/site.done            ## serve the guide, without measuring
 	$(BIN)/mkdocs serve --dev-addr $(HOST):$(PORT)
 
 site: .venv/site.done             ## the static site, in site/
-	$(BIN)/mkdocs build --strict
+	$(BUILD_WITH_$(BUILDER))
 
 publish: check                    ## check and build what is committed, and push it to the branch gh-pages
 	$(BIN)/mkdocs gh-deploy --strict

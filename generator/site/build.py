@@ -11,8 +11,9 @@ import multiprocessing
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import jinja2
 from mkdocs.commands.build import build
@@ -42,33 +43,35 @@ def build_all(languages: Mapping[str, Load]) -> None:
 
 
 def _in_processes(languages: Mapping[str, Load]) -> dict[str, str]:
-    """Return what is wrong with each language, "" where nothing is. As many are built at a time as there are cores."""
+    """Return what is wrong with each language, "" where nothing is. There are as many processes as cores; what one has
+    computed for a language serves its next one."""
     context = multiprocessing.get_context("fork")
-    slots = context.Semaphore(cores() or 1)
-
-    def run(load: Load, sender: Any) -> None:
-        with slots:
-            sender.send(_fault(load))
-
-    processes = {}
-    for code, load in languages.items():
+    count = min(cores() or 1, len(languages))
+    shares = [[*languages][first::count] for first in range(count)]
+    faults = dict.fromkeys(languages, "its process ended early; build again")
+    running = []
+    for share in shares:
         receiver, sender = context.Pipe(duplex=False)
-        processes[code] = context.Process(target=run, args=(load, sender)), receiver
-        processes[code][0].start()
+        process = context.Process(target=_build_share, args=({code: languages[code] for code in share}, sender))
+        process.start()
         sender.close()
+        running.append((process, receiver))
     try:
-        return {code: _received(receiver) for code, (_, receiver) in processes.items()}
+        for _, receiver in running:
+            with suppress(EOFError):
+                while True:
+                    code, fault = receiver.recv()
+                    faults[code] = fault
     finally:
-        for process, _ in processes.values():
+        for process, _ in running:
             process.terminate()
             process.join()
+    return faults
 
 
-def _received(receiver: Any) -> str:
-    try:
-        return str(receiver.recv())
-    except EOFError:
-        return "its process ended early; build again"
+def _build_share(languages: Mapping[str, Load], sender: Connection) -> None:
+    for code, load in languages.items():
+        sender.send((code, _fault(load)))
 
 
 def _fault(load: Load) -> str:

@@ -134,7 +134,7 @@ class AtlasExtension(Extension):
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802  # the name that Markdown calls
         """Add the steps, each after what it needs: cells with their attributes, sections with their names."""
         is_rtl = self.getConfig("direction") == "rtl"
-        md.preprocessors.register(_Finished(md), "atlas-finished", 21)  # after MkDocs has read the ids of raw HTML
+        md.preprocessors.register(_Finished(md), "atlas-finished", 22)  # before MkDocs reads all HTML for ids
         md.treeprocessors.register(_Tables(md), "atlas-tables", 4)
         if is_rtl:
             md.treeprocessors.register(_SectionNames(md), "atlas-sections", 3)
