@@ -40,7 +40,7 @@ from bench.records.run_file import encode, read, run_files
 from generator.languages.language import SOURCE, name_of, published_languages
 
 ROOT = Path(__file__).resolve().parents[1]
-LEFT_OUT = shutil.ignore_patterns(".*", "staged", "tests")
+LEFT_OUT = shutil.ignore_patterns(".*", "staged", "tests", "site")
 ACTIONS = "cold build", "first answer of the server", "text edit", "new record"
 MODEL = "ViT"
 LIMIT_S, REST_S = 600, 10  # it rests before a change: a server has more to do after its first answer
@@ -70,11 +70,12 @@ def static_i18n(project: Path, folder: Path, programs: Path) -> Builder:
     for code in published_languages():
         shutil.copytree(project / "staged" / code, folder / "docs" / code)
         settings = yaml.safe_load((project / "staged" / f"{code}.yml").read_text(encoding="utf-8"))
-        own = {name: settings[name] for name in ("site_name", "site_description", "copyright", "nav")}
+        own = {name: settings[name] for name in ("site_name", "site_description", "nav")}
         languages.append({"locale": code, "name": name_of(code), "default": code == SOURCE, "build": True, **own})
     settings = yaml.safe_load((project / "staged" / f"{SOURCE}.yml").read_text(encoding="utf-8"))
     plugins = ["search", {"i18n": {"docs_structure": "folder", "languages": languages}}]
-    settings |= {"docs_dir": "docs", "site_dir": "site", "extra": {}, "plugins": plugins}
+    theme = {name: value for name, value in settings["theme"].items() if name not in {"custom_dir", "variant"}}
+    settings |= {"docs_dir": "docs", "site_dir": "site", "extra": {}, "theme": theme, "plugins": plugins}
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
     mkdocs = str(programs / "mkdocs")
     return Builder("static-i18n", project, folder, folder / "docs", [[mkdocs, "build"]], [[mkdocs, "serve"]])

@@ -282,7 +282,7 @@ _OF_ROWS: Mapping[str, Kind] = {UNEQUAL_BATCHES: "unequal_batches", TOY: "toy"}
 
 
 def _flags(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Report what an importer could not know or found wrong, and what the doctor found on the machine during the
+    """Report unknown and wrong facts of imports, and the findings of the doctor on the machine during the
     measurement. Figures: flag, its identifier; or check, the name of the doctor's."""
     flags = cells["flags"].str.split().explode().dropna()
     for flag, rows in flags.groupby(flags):

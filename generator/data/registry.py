@@ -120,7 +120,7 @@ _TEXTS = (
     _text("causes", "causes of the verdict, the best first: JSON lists of cause, figure, share of the saving"),
     _text("flags", "what an importer or the doctor marked, separated by spaces"),
     _text("command", "the command that reproduces the cell"),
-    _text("device_name", "name of the device; of a CPU, that of its product line"),
+    _text("device_name", "name of the device, or of the product line of a CPU"),
     _text("processor", "name of the very device, as its driver gives it", N_("Processor"), detail=True),
     _text("device_type", "torch device type: cpu, cuda, mps, xpu"),
     _text("model_label", "name of the model in tables"),
@@ -285,7 +285,7 @@ def column(name: str) -> Column:
 
 
 def series(name: str) -> tuple[str, str]:
-    """Return the declared name of a column, and what it is about in its series: ("version", "2.13.0"), else ""."""
+    """Return the declared name of a column, and its member of a series, or "": ("version", "2.13.0")."""
     beginnings = (each for each in (VERSION, SIZE, CHANGE, RATE, IMAGES, ON) if name.startswith(f"{each} "))
     declared = next(beginnings, name)
     return declared, name.removeprefix(declared).lstrip()

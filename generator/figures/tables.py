@@ -290,7 +290,7 @@ def is_newest(devices: Iterable[str], versions: Iterable[str]) -> list[bool]:
 
 
 def devices(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per device, with what there is about it, and of which kind it is where there are several."""
+    """One line per device: its records, and their kind where there are several."""
     kind = () if is_same(cells["device_type"]) else ("kind",)
     names = ("device", "models", "comparisons", *kind, "modes", "batch_sizes", "torch", "origin")
     return _lines(Groups(cells, "device"), *names)

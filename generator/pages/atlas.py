@@ -40,7 +40,7 @@ class Row:
     """One row of the results: a cell in its newest run.
 
     Its attributes are the columns of `generator.data.registry.COLUMNS`, None where unknown; `model` and `device` are
-    those of the atlas.
+    objects of the atlas.
     """
 
     def __init__(self, atlas: Atlas, values: PlainRow) -> None:
@@ -70,7 +70,7 @@ def _rows_by(choose: Choose) -> cached_property[tuple[Row, ...]]:
 
 
 def _of_all(column: str) -> property:
-    """Return the property that holds what all cells have in a column."""
+    """Return the property that holds the one value of all cells in a column."""
     return property(lambda known: known.atlas.results.by_label.column(column)[known.labels[0]])
 
 
@@ -201,7 +201,7 @@ class Comparisons(_Cells):
 # ── Devices ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _SECTION = ("origin", "workload", "torch", "compile_mode", "dtype")
-"""What the cells of a `Section` have in common."""
+"""Coordinates that all cells of a `Section` share."""
 
 
 class Section(_Cells):
@@ -277,7 +277,7 @@ class Device(_Cells):
         return self.atlas.words.device(self.atlas.results.by_label[self.labels[0]])
 
     def compared_by(self, workload: Workload) -> Comparisons:
-        """Return those of one origin only, measured ones where there are any: origins are never averaged."""
+        """Return comparisons of one origin only, measured ones where there are any: origins are never averaged."""
         found = super().compared_by(workload)
         measured = by_value(found.labels, found.values("origin")).get("measured")
         return Comparisons(self.atlas, measured) if measured else found
@@ -359,7 +359,7 @@ class Model(_Cells):
 
     @property
     def task_name(self) -> str:
-        """What it does, in words."""
+        """The name of its task."""
         return self.atlas.words.named("task", self.task)
 
     @cached_property
@@ -375,7 +375,7 @@ class Model(_Cells):
 
     @property
     def place(self) -> str:
-        """Its page or its row on that of its family, from the root of the language: ``models/vit.md``."""
+        """Its page, or its row on the page of its family, from the root of the language: ``models/vit.md``."""
         if self.has_page or self.family is None:
             return f"models/{self.slug}.md"
         return f"models/families/{self.family.slug}.md#{self.slug}"
@@ -391,7 +391,7 @@ class Model(_Cells):
 
     @property
     def location(self) -> str:
-        """What code loads it from: its hub id, or a placeholder for the folder of a local checkpoint."""
+        """The source that code loads it from: its hub id, or a placeholder for the folder of a local checkpoint."""
         return location(self.checkpoint, self.digest)
 
     @cached_property
@@ -406,7 +406,7 @@ class Model(_Cells):
 
     @property
     def loading_classes(self) -> str:
-        """What its code imports from transformers."""
+        """The imports of its code from transformers."""
         return f"{'AutoConfig, ' if self.is_configuration else ''}AutoImageProcessor, {self.auto_class}"
 
     @property

@@ -1,8 +1,8 @@
 """Should I compile? A form that answers from the records, and a plain table for readers without scripts.
 
 Takes `Results` and the words of a language. Returns HTML and the data for the script, one file per device. The script
-computes the recommendation for the reader's number of calls: ``decision/recommend.js`` among the scripts. It asks for the
-latency of a batch or for throughput first, because no answer is about both.
+computes the recommendation for the reader's number of calls: ``decision/recommend.js`` among the scripts. It asks for
+the latency of a batch or for throughput first, because no answer is about both.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _columns(results: Results, rows: Rows) -> dict[str, Any]:
     """Return what tells rows apart.
 
     `age` is 0 for the newest stable PyTorch. `leads` marks the rows from which the short form answers: of latencies,
-    those of the matrix beside it in mode ``default``.
+    the rows of the matrix beside it in mode ``default``.
     """
     leading = frozenset(matrix.leading(results).values())
     newest = sorted({row["torch"] for row in rows}, key=matrix.release_order, reverse=True)
@@ -173,7 +173,7 @@ def _columns(results: Results, rows: Rows) -> dict[str, Any]:
 
 
 def _figure(rows: Rows, name: str) -> Iterable[list[Any]]:
-    """Yield the values of a figure, those of the ends of its interval, and its decimals."""
+    """Yield the values of a figure, both ends of its interval, and its decimals."""
     for column in (name, *_FIGURES[name]):
         yield [rounded(row[column]) for row in rows]
     yield [None if row[name] is None else _digits(row, name) for row in rows]
@@ -215,7 +215,7 @@ def _first_model(cells: pd.DataFrame) -> str:
 def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
     """Return the form and the places for its answer. It stays hidden until its script has read a file of `of_device`.
 
-    `addresses` has that of each file. `whole` is the address of the page with the whole answer, for a form that only
+    `addresses` has the address of each file. `whole` is the page with the whole answer, for a form that only
     has the short one. Such a form holds the rows of its first case, and reads a file when it is used.
     """
     words, cells = Words(atlas.language, html=False), atlas.results.newest
@@ -259,7 +259,7 @@ def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
 
 
 def _sources(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
-    """Return the name of each source, and what it says of each question, once a source."""
+    """Return the name of each source and its words on each question, once a source."""
     cells = atlas.results.newest
     labels = cells[~cells[["origin", "profile"]].duplicated()].index
     rows = [atlas.results.by_label[label] for label in labels]

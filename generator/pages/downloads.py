@@ -38,7 +38,7 @@ def as_csv(results: Results) -> str:
 
 @lru_cache(maxsize=2)
 def as_json(results: Results) -> str:
-    """Return the same as a list of objects, one per line: what is unknown is missing, and never is the text "inf"."""
+    """Return the same as a list of objects, one per line: an unknown value is missing, never is the text "inf"."""
     names = results.table.columns.tolist()  # which takes far less than to read them from Arrow for each row
     rows = (
         {name: value for name, value in zip(names, values, strict=True) if value is not None and value != ""}
@@ -48,7 +48,7 @@ def as_json(results: Results) -> str:
 
 
 def bibtex(results: Results, address: str) -> str:
-    """Return the entry for a bibliography: the year is that of the newest record."""
+    """Return the entry for a bibliography: the year of the newest record."""
     last = results.last_measured
     fields = {
         "author": "{The Compile Atlas contributors}",

@@ -99,7 +99,7 @@ def _columns(results: Results) -> Mapping[str, Any]:
 
 
 def _explanations(results: Results, words: Words) -> Mapping[int, str]:
-    """Return why cells came out as they did, by the label of the row, for those of which anything is known."""
+    """Return the known causes of the verdict on a cell, by the label of its row."""
     rows = records(cause_rows(results.table))
     return {row["row"]: causes.why(row["causes"], row["verdict"], words) for row in rows}
 
@@ -282,7 +282,7 @@ def _headings(words: Words) -> dict[str, str]:
 
 
 def _details(words: Words) -> dict[str, str]:
-    """Return the names of what an opened row shows: its sections, and the columns of the registry."""
+    """Return the names of the parts of an opened row: its sections, and the columns of the registry."""
     gettext = words.language.gettext
     named = ((column.name, column.detail, column.heading) for column in COLUMNS.values() if column.detail)
     return {

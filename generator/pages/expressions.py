@@ -104,7 +104,7 @@ class Expressions(ImmutableSandboxedEnvironment):
             ) from error
 
     def _syntax_error(self, error: jinja2.TemplateSyntaxError) -> tuple[str, str]:
-        """Return what is wrong, and the remedy."""
+        """Return the fault and its remedy."""
         message = error.message or "the expression is not valid"
         unknown = re.match(r"No (filter|test) named '(\w+)'", message)
         if unknown is None:
@@ -121,7 +121,7 @@ class Expressions(ImmutableSandboxedEnvironment):
 
 
 def _unknown_name(error: _UnknownNameError, names: Iterable[str]) -> tuple[str, str]:
-    """Return what is missing, and names that are near."""
+    """Return the fault, and similar names."""
     if error.owner is jinja2.utils.missing:
         return f"there is no figure {error.name!r}", _near(error.name, names)
     kind = type(error.owner).__name__

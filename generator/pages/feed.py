@@ -1,7 +1,7 @@
 """The news of the atlas in one language: an entry for each run that was measured or published, the newest first.
 
 Takes `Results` and a `Language`; returns what ``docs/theme/feed.xml`` writes as Atom. The same records give the same
-feed: no date is that of a build.
+feed: no date comes from a build.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def history_tables(history: History) -> Mapping[str, GainTable]:
 
 
 def caption(table: GainTable, by_label: Rows, words: Words) -> str:
-    """Return the headline, what the rows behind the changes have in common with their source, and their number."""
+    """Return the headline, the facts that all rows behind the changes share, and their number."""
     language, history = words.language, table.history
     headline, n = language.gettext(table.headline), table.changes.count
     if history:

@@ -1,4 +1,4 @@
-"""What decides the gain: the same models compared by family, arithmetic intensity, GPU, version and data type.
+"""Reasons for a gain: the same models compared by family, arithmetic intensity, GPU, version and data type.
 
 Takes `Results`; returns `Gains`. Only throughput counts here, and only rows that are free of doubt: no toy model, no
 doubtful row and no pair of unequal batches enters a median.

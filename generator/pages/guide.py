@@ -1,4 +1,4 @@
-"""The guide in memory: what a project's files say, and an edition of it for each language.
+"""The guide in memory: the sources of a project, and an edition of them for each language.
 
 Takes the folder of the project. `Guide.update` reads what has changed; `Guide.edition` returns an `Edition`. Its pages
 are rendered when their content is first read.
@@ -166,5 +166,5 @@ def _language(locales: Path, code: str, _snapshot: Snapshot) -> Language:
 
 @lru_cache(maxsize=64)
 def _expressions(results: Results, language: Language, _templates: Snapshot, address: str) -> Expressions:
-    """Return the expressions of a language, which keep what they have computed for one page for the next."""
+    """Return the expressions of a language, whose computed values serve all of its pages."""
     return expressions_of(results, language, address)

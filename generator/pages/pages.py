@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """What expressions know about their page, as ``page``."""
+    """The page that evaluates an expression, as ``page``."""
 
     uri: str  # relative to the root of the language
     root: str  # from this page's folder to the root: "" or "../"
@@ -131,7 +131,7 @@ def _marked(block: Block) -> str:
 
 
 def _typeset(translation: str, language: Language, *, attribute: bool) -> str:
-    """Add to a translation what its script needs. An `attribute` can hold no elements."""
+    """Add isolation and spaces that the script of a translation needs. An `attribute` can hold no elements."""
     if language.direction == "rtl" and not attribute:
         return typography.isolate_latin(translation)
     if language.locale.language in typography.CJK_LANGUAGES:
@@ -221,7 +221,7 @@ class PageFile(SiteFile):
     def twin(self, address: str) -> str:
         """Return the page as Markdown for readers without a browser: without forms, and without what only styles it.
 
-        `address` is that of the page, to which the links are relative; "" if the site does not know its own.
+        `address` is the page's own, to which the links are relative; "" if the site does not know its own.
         """
 
         def linked(link: re.Match[str]) -> str:
@@ -298,7 +298,7 @@ def _shown(text: str) -> str:
 
 
 def _with_notice(body: str, page: Translated) -> str:
-    """Add a notice below the title that counts what is not translated yet, unless everything is."""
+    """Add a notice below the title that counts untranslated texts, if there are any."""
     if not page.missing:
         return body
     gettext = page.language.gettext

@@ -97,7 +97,7 @@ class Parts:
         brief: bool = False,
         most: int | None = MOST_LINES,
     ) -> str:
-        """Return a table of those of the selected rows that `choose` returns."""
+        """Return a table of the rows that `choose` returns from the selected ones."""
         cells = choose(self.select(selection))
         if cells.empty:
             return self.nothing()
@@ -129,7 +129,7 @@ class Parts:
         return self.tables.table(first, escape(caption)) + self._rest(len(first), len(lines), {})
 
     def _rest(self, shown: int, count: int, selection: Selection) -> str:
-        """Say what a table leaves out; "" where it has all its lines."""
+        """Count the lines that a table leaves out; "" where it has all."""
         if shown == count:
             return ""
         message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
@@ -188,7 +188,7 @@ class Parts:
 
     @property
     def to_root(self) -> str:
-        """The way from the root of the language to that of the site."""
+        """The way from the root of the language to the root of the site."""
         return "../" * self.language.prefix.count("/")
 
     def relative(self, uri: str) -> str:

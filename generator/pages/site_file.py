@@ -21,7 +21,7 @@ FINISHED = re.compile(r"^<(figure|form|ul)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | 
 
 @dataclass(frozen=True, eq=False)
 class SiteFile:
-    """A file of the site in one language. `uri` is relative to the root of the language; that of a page ends in .md.
+    """A file of the site in one language. `uri` is relative to the root of the language; a page's ends in .md.
 
     Files that pages ask for are the same in all languages, and are written once, with the English pages.
     """

@@ -64,7 +64,7 @@ NOUNS = {
 def vocabulary(results: Results, language: Language, emit: Emit, address: str = "") -> dict[str, Any]:
     """Return the names that pages of one language may use. Charts and downloads go to `emit`.
 
-    `address` is that of the language, "" if the site does not know its own.
+    `address` is the language's, "" if the site does not know its own.
     """
     atlas = Atlas(results, language)
     functions = Functions(atlas, emit, address)
@@ -79,7 +79,7 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
 
 @lru_cache(maxsize=2)
 def gains_of(results: Results) -> Gains:
-    """Return what the throughput of many models tells, once for all languages."""
+    """Return the gains in throughput of many models, once for all languages."""
     return Gains(results)
 
 
@@ -121,7 +121,7 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         return str(words.value(text))
 
     def digits(x: Any, given: int | None, usual: int, *, percent: bool = False) -> int:
-        """Return the decimals that are `given`, or else those of the figure, or else the usual ones."""
+        """Return the `given` decimals, or else the figure's, or else the usual ones."""
         known: int = getattr(x, "digits", usual)
         return given if given is not None else max(0, known - 2) if percent else known
 
@@ -142,7 +142,7 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         return shown(language.percent(None if x is None else abs(float(x)), digits(x, given, 3, percent=True)))
 
     def told(source: SourceText, workload: str) -> str:
-        """Return what a source says of its figures of one workload, after its name."""
+        """Return a source's words on its figures of one workload, after its name."""
         text = words.sentences(map(words.phrase, source.told(workload)))
         return str(words.say(language.gettext("%(name)s: %(text)s"), name=words.phrase(source.name), text=text))
 
@@ -183,7 +183,7 @@ class Functions(Parts):
     """The verdict on each cell, and its causes."""
 
     compile_cost_table = row_table(tables.compile_rows, tables.compile_cost, N_("Time to ready and break-even point"))
-    """What compiling costs, and when it has paid."""
+    """Time to ready, and the break-even point."""
 
     break_even_table = row_table(
         tables.compile_rows, tables.break_even, N_("Break-even point in calls, with 95% intervals")
@@ -252,7 +252,7 @@ class Functions(Parts):
 
     @page_function
     def devices_table(self, *, machines: bool = False) -> str:
-        """What was measured on each device, or on each test machine of this project."""
+        """The records of each device, or of each test machine of this project."""
         gettext, own = self.language.gettext, {device.slug for device in self.atlas.machines}
         caption = gettext("Test machines") if machines else gettext("All devices")
         cells = self.atlas.cells
@@ -279,7 +279,7 @@ class Functions(Parts):
 
     @page_function
     def environment_table(self, **selection: Any) -> str:
-        """What the figures were measured on."""
+        """Devices and software behind the figures."""
         lines = tables.environment(self.select(selection))
         caption = escape(self.language.gettext("Environment of the records"))
         return self.tables.environment(lines, caption) if len(lines) else self.nothing()
@@ -291,7 +291,7 @@ class Functions(Parts):
 
     @page_function
     def problems_table(self) -> str:
-        """What the data lint found."""
+        """Findings of the data lint."""
         groups = self.atlas.results.problem_groups
         none = self.language.gettext("The data lint finds no inconsistencies.")
         return self.plain_table(tables.problems(groups), self.language.gettext("Findings of the data lint"), none)
@@ -303,7 +303,7 @@ class Functions(Parts):
 
     @page_function
     def sources_list(self) -> str:
-        """What each source of figures measures, and what it leaves open."""
+        """The protocol of each source of figures, and facts that it leaves open."""
         rows = self.atlas.cells.drop_duplicates(["origin", "profile"])
         found = (source_of(row, self.language) for row in self.rows_of(rows.index))
         texts = {each.key: each for each in sorted(found, key=lambda each: each.key != OURS)}
@@ -459,7 +459,7 @@ class Functions(Parts):
 
     @page_function
     def addresses(self) -> str:
-        """The addresses of the files below that of the site, with what each holds; the schemas go to `emit`."""
+        """The addresses of the files below the site's, with the content of each; the schemas go to `emit`."""
         gettext = self.language.gettext
         of_table, of_record = f"{_FILES}/schema.json", f"{_FILES}/record.schema.json"
         self.shared(of_table, lambda: _as_json(schema.table_schema()))

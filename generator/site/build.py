@@ -43,8 +43,8 @@ def build_all(languages: Mapping[str, Load]) -> None:
 
 
 def _in_processes(languages: Mapping[str, Load]) -> dict[str, str]:
-    """Return what is wrong with each language, "" where nothing is. There are as many processes as cores; what one has
-    computed for a language serves its next one."""
+    """Return the fault of each language, "" where there is none. There are as many processes as cores; values
+    that one has computed for a language serve its next one."""
     context = multiprocessing.get_context("fork")
     count = min(cores() or 1, len(languages))
     shares = [[*languages][first::count] for first in range(count)]
@@ -75,7 +75,7 @@ def _build_share(languages: Mapping[str, Load], sender: Connection) -> None:
 
 
 def _fault(load: Load) -> str:
-    """Build a language. Returns what is wrong with its sources, "" if nothing is."""
+    """Build a language. Returns the fault in its sources, "" if there is none."""
     logging.getLogger("mkdocs.commands.build").setLevel(logging.WARNING)  # MkDocs has told of the build of the site
     try:
         build(load())
@@ -85,7 +85,7 @@ def _fault(load: Load) -> str:
 
 
 def told(error: Exception) -> str:
-    """Return what a user needs to know of an error that a source, a template or a folder can cause, "" for others."""
+    """Return the message for an error that a source, a template or a folder can cause, "" for others."""
     if isinstance(error, AtlasError | MkDocsException):
         return str(error)
     if isinstance(error, jinja2.TemplateError):

@@ -4,7 +4,7 @@ Each table gets a frame that scrolls by itself, header cells with a scope, and t
 paragraph of the class ``table-caption`` before it becomes its caption, and a list that begins with an item of the class
 ``table-notes`` after it keeps that class. An ``id`` or the class ``doubtful`` of a first cell belong to its row.
 
-The option `direction` is that of the page. From right to left, code has its own direction, and in the list of sections
+The option `direction` is the page's. From right to left, code has its own direction, and in the list of sections
 direction marks replace the markup of names.
 """
 

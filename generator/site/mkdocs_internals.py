@@ -51,7 +51,7 @@ class SiteOnDemand:
 
     @classmethod
     def begin(cls, config: MkDocsConfig) -> SiteOnDemand:
-        """Run the events from `on_config` to `on_env`, and copy what is no page."""
+        """Run the events from `on_config` to `on_env`, and copy all files that are no pages."""
         config = config.plugins.on_config(config)
         config.plugins.on_pre_build(config=config)
         env = config.theme.get_env()

@@ -118,7 +118,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         return server
 
     def on_shutdown(self) -> None:
-        """Stop what the server has begun."""
+        """Remove the temporary folder, and stop the server's own processes."""
         if self._built:
             self._built.cleanup()
         if self._preview:
@@ -147,7 +147,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
     # ── One language ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def on_files(self, files: Files, /, *, config: MkDocsConfig) -> Files:
-        """Replace the authored pages by those of the language, and add what they emit. A server takes their content
+        """Replace the authored pages by the language's, and add the files that they emit. A server takes their content
         later, when they are asked for."""
         if not self.config.language:
             return Files([])

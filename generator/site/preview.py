@@ -157,7 +157,7 @@ class Response(NamedTuple):
 
     @classmethod
     def of(cls, app: App, environ: Mapping[str, Any]) -> Self:
-        """Return what the application answers."""
+        """Return the answer of an application."""
         begun: list[Any] = []
         body = app(environ, lambda *arguments: begun.extend(arguments))
         return cls(begun[0], begun[1], body)
@@ -268,8 +268,8 @@ class Preview:
     def _try(self, code: str, step: Callable[[], Any], problems: dict[str, str] | None = None) -> Any:
         """Return the result of `step`. Where it fails, keep the reason for the language, and return `_FINISHED`.
 
-        `problems` are those of the input that the step began with; without them, it is the newest. What an older input
-        had is of no interest once there is a newer one.
+        `problems` belong to the input that the step began with, by default to the newest. Those of an older one are of no
+        interest once there is a newer one.
         """
         with self._building, _ErrorLog() as errors:
             try:
@@ -279,7 +279,7 @@ class Preview:
                 return _FINISHED
 
     def _error_page(self, root: Path, code: int) -> bytes | None:
-        """Return what the server shows in place of a page."""
+        """Return the page that the server shows for an error."""
         page = root / f"{code}.html"
         self._build(page.name)
         return page.read_bytes() if page.is_file() else None

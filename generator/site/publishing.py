@@ -63,7 +63,7 @@ def address(root: Path, remote: str) -> str:
 
 
 def refuse_uncommitted(root: Path) -> None:
-    """Raise `AtlasError` where the site would show what is not committed: nobody could build it again."""
+    """Raise `AtlasError` where files differ from the commit: nobody could build that site again."""
     if not _git(root, "rev-parse", "--verify", "HEAD"):
         raise AtlasError("there is no commit to publish", where=str(root), remedy="git init && git add . && git commit")
     status = ("-c", "core.quotePath=false", "status", "--porcelain", "--untracked-files=all")

@@ -36,7 +36,7 @@ WITHOUT_LUNR = ("zh", "ar")
 """Languages without lunr's own support: its Arabic stemmer would merge different words."""
 
 _LEFT_OUT = re.compile(r'<td class="number.*?</td>|<(select|template)\b.*?</\1>', re.DOTALL)
-"""Figures, and what a reader may choose and does not see."""
+"""Figures, and choices that a reader does not see."""
 
 _HAN = re.compile("[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]+")
 

@@ -36,7 +36,7 @@ def mkdocs_yml(root: Path) -> dict[str, Any]:
 def settings_of(
     edition: Edition, languages: Iterable[Language], settings: Mapping[str, Any], *, serving: bool = False
 ) -> dict[str, Any]:
-    """Return the settings of an edition, from those of the project."""
+    """Return the settings of an edition, from the project's."""
     language, languages = edition.language, tuple(languages)
     texts = [settings.get("site_name"), settings.get("site_description")]
     name, description = (str(language.gettext(text)) if text else "" for text in texts)
