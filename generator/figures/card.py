@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from generator.cache import Cache
 from generator.data.selection import Rows
 from generator.figures.charts import distributions, factor
-from generator.figures.drawing import COLOURS, WIDTH, Canvas, Drawing, draw, height
+from generator.figures.drawing import COLOURS, WIDTH, Canvas, Drawing, Row, draw, height, version
 
 SIZE = 1200, 630
 """Width and height in pixels, as recommended for Open Graph."""
@@ -19,15 +20,22 @@ MARGIN, TOP = 24, 142
 """Pixels beside a chart `WIDTH` wide, and above it."""
 
 
+_PNG = Cache("cards", ".png")
+
+
 def card(name: str, rows: Rows) -> bytes:
-    """Return the card about some rows as PNG; without a name, it is about all."""
+    """Return the card about some rows as PNG; without a name, it is about all. Finished ones are kept on disk."""
+    boxes = [replace(row, label=row.label.rpartition(" · ")[0], marks=(), extremes=()) for row in distributions(rows)]
+    return _PNG.get(f"{version(__file__)} {name} {boxes!r}", lambda: _saved(name, boxes))
+
+
+def _saved(name: str, boxes: list[Row]) -> bytes:
     scale = SIZE[0] / (WIDTH + 2 * MARGIN)
     canvas = Canvas(SIZE[1] / scale, margin=MARGIN)
     write = partial(canvas.text, 0)
     write(32, "torch.compile" + " · Compile Atlas" * bool(name), color=COLOURS["muted"][0])
     title = name or "Compile Atlas"
     write(68, title, weight="bold", size=min(32.0, 690 / len(title)))
-    boxes = [replace(row, label=row.label.rpartition(" · ")[0], marks=(), extremes=()) for row in distributions(rows)]
     if medians := sorted(row.box.median for row in boxes if row.box):
         write(112, "–".join(dict.fromkeys(map(factor, (medians[0], medians[-1])))), weight="bold", size=34)
         while height(chart := Drawing("boxes", tuple(boxes))) > canvas.height - TOP - MARGIN / 2:

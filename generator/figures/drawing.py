@@ -144,7 +144,7 @@ _DARK = {light.encode(): dark.encode() for light, dark in COLOURS.values()}
 
 def svg(drawing: Drawing | Curves, *, mirrored: bool = False, dark: bool = False) -> bytes:
     """Return the drawing as SVG. Finished ones are kept on disk by their content."""
-    content = _SVG.get(f"{_version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
+    content = _SVG.get(f"{version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
     return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content) if dark else content
 
 
@@ -154,11 +154,12 @@ def height(drawing: Drawing | Curves) -> int:
 
 
 @cache
-def _version() -> str:
-    """Return the versions of everything else that a drawing depends on: matplotlib, this module and the style."""
+def version(*modules: str) -> str:
+    """Return the versions of matplotlib, of this module with its style, and of other modules that draw."""
     import matplotlib as mpl
 
-    return mpl.__version__ + hashlib.sha256(Path(__file__).read_bytes() + _STYLE.read_bytes()).hexdigest()
+    code = [Path(path).read_bytes() for path in (__file__, _STYLE, *modules)]
+    return mpl.__version__ + hashlib.sha256(b"".join(code)).hexdigest()
 
 
 def _saved(drawing: Drawing | Curves, mirrored: bool) -> bytes:

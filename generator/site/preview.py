@@ -268,8 +268,8 @@ class Preview:
     def _try(self, code: str, step: Callable[[], Any], problems: dict[str, str] | None = None) -> Any:
         """Return the result of `step`. Where it fails, keep the reason for the language, and return `_FINISHED`.
 
-        `problems` belong to the input that the step began with, by default to the newest. Those of an older one are of no
-        interest once there is a newer one.
+        `problems` belong to the input that the step began with, by default to the newest. Those of an older one are
+        of no interest once there is a newer one.
         """
         with self._building, _ErrorLog() as errors:
             try:
