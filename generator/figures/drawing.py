@@ -158,7 +158,7 @@ def version(*modules: str) -> str:
     """Return the versions of matplotlib, of this module with its style, and of other modules that draw."""
     import matplotlib as mpl
 
-    code = [Path(path).read_bytes() for path in (__file__, _STYLE, *modules)]
+    code = [Path(path).read_bytes() for path in (__file__, str(_STYLE), *modules)]
     return mpl.__version__ + hashlib.sha256(b"".join(code)).hexdigest()
 
 
