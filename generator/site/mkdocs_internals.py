@@ -50,14 +50,19 @@ class SiteOnDemand:
     nav: Navigation
 
     @classmethod
-    def begin(cls, config: MkDocsConfig) -> SiteOnDemand:
-        """Run the events from `on_config` to `on_env`, and copy all files that are no pages."""
+    def begin(cls, config: MkDocsConfig, before: SiteOnDemand | None = None) -> SiteOnDemand:
+        """Run the events from `on_config` to `on_env`, and copy all files that are no pages.
+
+        The compiled templates of a site `before`, which had other settings, serve the new one with the same theme.
+        """
         config = config.plugins.on_config(config)
         config.plugins.on_pre_build(config=config)
-        env = config.theme.get_env()
-        env.auto_reload = True  # templates may change while the server runs
-        theme_files = Files([])
-        theme_files.add_files_from_theme(env, config)
+        if before and before.config.theme.dirs == config.theme.dirs:
+            env, theme_files = before.env, before.theme_files
+        else:
+            env, theme_files = config.theme.get_env(), Files([])
+            env.auto_reload = True  # templates may change while the server runs
+            theme_files.add_files_from_theme(env, config)
         site = cls(config, env, theme_files, Files([]), Navigation([], []))
         site.renew()
         return site

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Any, Literal
 
 from mkdocs.config import config_options
 from mkdocs.config.base import Config
@@ -104,7 +104,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             return
         explorer.details_as_json(self.guide.results)  # the same for all languages, and then known to all processes
         codes = [language.code for language in self.guide.languages]
-        build_all({code: partial(self._load, config, code) for code in codes})
+        build_all({code: partial(self._load_language, config, code) for code in codes})
         config.site_dir = self._site_dir
         put_into_place(Path(self._built.name), codes, Path(self._site_dir))
 
@@ -113,7 +113,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
     ) -> LiveReloadServer:
         """Build pages when a browser asks for them, from here on. Measure this machine beside that, if asked to."""
         del builder
-        self._preview = Preview(self.guide, partial(self._load, config), os.environ.get(BUDGET))
+        settings, load = partial(self._settings, config), partial(self._load, config)
+        self._preview = Preview(self.guide, settings, load, os.environ.get(BUDGET))
         self._preview.take_over(server, (config.docs_dir, config.config_file_path))
         return server
 
@@ -129,8 +130,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         if not isinstance(error, MkDocsException) and (fault := told(error)):
             raise Abort(fault) from None
 
-    def _load(self, outer: MkDocsConfig, code: str) -> MkDocsConfig:
-        """Load the configuration of a language. Raises `AtlasError` where there can't be one."""
+    def _settings(self, outer: MkDocsConfig, code: str) -> dict[str, Any]:
+        """Return the settings of a language. Raises `AtlasError` where its pages cannot be read."""
         guide, edition = self.guide, self.guide.edition(code)
         serving = self._command == "serve"
         given = {
@@ -139,10 +140,17 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             "strict": outer.strict,
             "use_directory_urls": outer.use_directory_urls,
         }
-        settings = settings_of(edition, guide.languages, mkdocs_yml(guide.root) | given, serving=serving)
-        config = load_separate_config(outer.config_file_path, "serve" if serving else "build", **settings)
-        config.plugins[PLUGIN].guide = guide
+        return settings_of(edition, guide.languages, mkdocs_yml(guide.root) | given, serving=serving)
+
+    def _load(self, outer: MkDocsConfig, settings: dict[str, Any]) -> MkDocsConfig:
+        """Load the configuration of a language."""
+        is_served = self._command == "serve"
+        config = load_separate_config(outer.config_file_path, "serve" if is_served else "build", **settings)
+        config.plugins[PLUGIN].guide = self.guide
         return config
+
+    def _load_language(self, outer: MkDocsConfig, code: str) -> MkDocsConfig:
+        return self._load(outer, self._settings(outer, code))
 
     # ── One language ────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,8 +1,8 @@
 """Make `mkdocs serve` build a page when a browser asks for it, never hang, and show what is wrong.
 
-Takes MkDocs' development server, the guide, and a function that loads the configuration of a language. The server then
-notices changes at once, reloads browsers, and builds what they ask for. While the newest input cannot be used, pages
-show the last good input, with the reason on top.
+Takes MkDocs' development server, the guide, and functions that return and load the settings of a language. The server
+then notices changes at once, reloads browsers, and builds what they ask for. While the newest input cannot be used,
+pages show the last good input, with the reason on top.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from generator.site.mkdocs_internals import SiteOnDemand
 
 log = logging.getLogger("mkdocs.plugins.compile-atlas")
 
-Load = Callable[[str], MkDocsConfig]
-"""Loads the configuration of a language, by its code."""
+Settings = dict[str, Any]
+"""The settings of a language."""
 
 App = Callable[..., Iterable[bytes]]
 """A WSGI application."""
@@ -75,11 +75,13 @@ CLIENTS = 128
 class EditionOnDemand:
     """The site of one language: pages are built when they are asked for."""
 
-    def __init__(self, guide: Guide, code: str, load: Load) -> None:
-        self._guide, self._code, self._load = guide, code, load
+    def __init__(
+        self, guide: Guide, code: str, settings: Callable[[str], Settings], load: Callable[[Settings], MkDocsConfig]
+    ) -> None:
+        self._guide, self._code, self._settings_of, self._load = guide, code, settings, load
         self._edition: Edition | None = None
         self._site: SiteOnDemand | None = None
-        self._settings: Any = None
+        self._settings: Settings = {}
         self._pages: dict[str, tuple[File, PageFile]] = {}  # by the path of their HTML
         self._programs: dict[str, SiteFile] = {}
         self._built: set[str] = set()  # of this edition
@@ -107,12 +109,11 @@ class EditionOnDemand:
         edition = self._guide.edition(self._code)
         if self._site and edition is self._edition:
             return self._site
-        config = self._load(self._code)
-        settings = {name: value for name, value in config.items() if name != "plugins"}
+        settings = self._settings_of(self._code)
         if self._site and settings == self._settings:
             self._site.renew()
         else:
-            self._site, self._settings = SiteOnDemand.begin(config), settings
+            self._site, self._settings = SiteOnDemand.begin(self._load(settings), self._site), settings
         site, sources = self._site, {page.uri: page for page in edition.pages}
         pages = {file.dest_uri: (file, sources[file.src_uri]) for file in site.files.documentation_pages()}
         for gone in self._pages.keys() - pages.keys():
@@ -145,6 +146,7 @@ class EditionOnDemand:
             yield
         if not self._is_indexed:
             site.config.plugins[SEARCH].on_post_build(config=site.config)
+            site.config.plugins[SEARCH].config.enabled = False  # reading a page for it takes a quarter of its time
             self._is_indexed = True
 
 
@@ -175,8 +177,14 @@ class Response(NamedTuple):
 class Preview:
     """The site that the development server shows."""
 
-    def __init__(self, guide: Guide, load: Load, budget: str | None = None) -> None:
-        self._guide, self._load, self._budget = guide, load, budget
+    def __init__(
+        self,
+        guide: Guide,
+        settings: Callable[[str], Settings],
+        load: Callable[[Settings], MkDocsConfig],
+        budget: str | None = None,
+    ) -> None:
+        self._guide, self._settings, self._load, self._budget = guide, settings, load, budget
         self._editions: dict[str, EditionOnDemand] = {}
         self._problems: dict[str, str] = {}
         """Why the newest input cannot be shown, by the language that it concerns, "" for all."""
@@ -226,7 +234,8 @@ class Preview:
             log.error(str(fault))
             self._problems[code] = str(fault)
         for language in self._guide.languages:
-            self._editions.setdefault(language.code, EditionOnDemand(self._guide, language.code, self._load))
+            edition = EditionOnDemand(self._guide, language.code, self._settings, self._load)
+            self._editions.setdefault(language.code, edition)
 
     def _answer(
         self, app: App, mount_path: str, environ: dict[str, Any], start_response: Callable[..., Any]

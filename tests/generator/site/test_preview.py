@@ -59,7 +59,8 @@ class Writer:
         self.guide = Guide(project)
         plugin = config.plugins[PLUGIN]
         plugin.guide, plugin._command = self.guide, "serve"
-        self.editions = {code: EditionOnDemand(self.guide, code, partial(plugin._load, config)) for code in LANGUAGES}
+        settings, load = partial(plugin._settings, config), partial(plugin._load, config)
+        self.editions = {code: EditionOnDemand(self.guide, code, settings, load) for code in LANGUAGES}
         self.guide.update()
 
     def build(self, code: str, path: str) -> None:
@@ -198,7 +199,7 @@ def test_an_error_of_an_older_input_is_not_shown_beside_a_newer_one() -> None:
             raise AtlasError("of the edit before")
 
     guide: Any = SimpleNamespace(languages=[], faults={}, update=lambda: None)
-    shown = preview.Preview(guide, lambda _: None)
+    shown = preview.Preview(guide, lambda _: {}, lambda _: None)
     shown._editions["en"] = Edition()  # type: ignore[assignment]
     shown._build("index.html")
     assert shown._problems == {}
