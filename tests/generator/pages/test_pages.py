@@ -54,7 +54,7 @@ def test_pages_are_as_they_were(code: str) -> None:
 
 # --- translation ------------------------------------------------------------------------------------------------------
 
-HEADER = 'msgid ""\nmsgstr "X-Complete: no\\n"\n\n'
+HEADER = 'msgid ""\nmsgstr "Language: zh\\n"\n\n'
 ZH = 'msgid "It takes {{ 7 | ms }}."\nmsgstr "耗时{{ 7 | ms }}。"\n'
 
 
