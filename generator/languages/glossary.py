@@ -49,13 +49,11 @@ class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Glossary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
     """All terms, the names to `keep` untranslated, and lists by language.
 
-    `plurals` are those that endings do not tell. `spelling` has the right spelling of each wrong one. Two texts of
-    `distinct` differ in every language.
+    `spelling` has the right spelling of each wrong one. Two texts of `distinct` differ in every language.
     """
 
     keep: tuple[str, ...]
     term: tuple[Term, ...]
-    plurals: dict[str, tuple[str, ...]] = {}
     spelling: dict[str, dict[str, str]] = {}
     distinct: tuple[tuple[str, str], ...] = ()
 

@@ -2,7 +2,7 @@
 
 The index leaves out figures, which make up most of it. Only Chinese is cut into Chinese words: Material cuts Han
 characters in every language, which breaks Japanese. ``workers/words.js`` among the scripts knows about other forms of a
-word; the index has plurals for it that endings do not tell.
+word.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 from material.plugins.search.plugin import SearchIndex as MaterialIndex
 from mkdocs.utils import get_theme_dir
 
-from generator.languages.glossary import load_glossary
 from generator.languages.typography import chinese_words
 
 _OTHER_LETTERS = r"\u0590-\u06ff\u0900-\u0eff\u3040-\u9fff\uac00-\ud7a3"
@@ -59,7 +58,6 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
     def __init__(self, code: str, **config: Any) -> None:
         super().__init__(**config)
         self._is_chinese = code.partition("-")[0] == "zh"
-        self._plurals = load_glossary().plurals.get(code, ())
 
     def add_entry_from_context(self, page: Any) -> None:
         """Add a page. One that counts less in its sections is still found by its name."""
@@ -71,9 +69,7 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
 
     def generate_search_index(self, prev: Any) -> str:
         """Return the index as JSON with unescaped letters: escaped text is up to twice as long."""
-        index = json.loads(super().generate_search_index(prev))
-        index["config"]["plurals"] = [forms.split() for forms in self._plurals]
-        return json.dumps(index, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(json.loads(super().generate_search_index(prev)), ensure_ascii=False, separators=(",", ":"))
 
     def _segment_chinese(self, data: str) -> str:
         return _HAN.sub(lambda text: _in_words(text[0]), data).strip("\u200b") if self._is_chinese else data
