@@ -1,158 +1,111 @@
-"""Tables of the gains as data, in the form of `generator.figures.tables`."""
+"""Tables of the gains, with lines in the form of `generator.figures.tables`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from generator.data.registry import CHANGE, IMAGES, N_, RATE
 from generator.data.selection import Rows
 from generator.figures.words import Words
-from generator.pages.gains import MOST_REGRESSIONS, Changes, Gains, History
+from generator.pages.gains import BOUNDS, Changes, Gains, History
+
+MOST_REGRESSIONS = 20
 
 
 class GainTable(NamedTuple):
-    """A table: its headline as a message, its lines, the changes that it is about, and their versions of PyTorch."""
+    """A table: its headline as a message, the changes that it is about, and its lines, from `Gains` or a `History`."""
 
     headline: str
-    lines: pd.DataFrame
-    changes: Changes
-    history: History | None = None
+    changes: Callable[[Any], Changes]
+    lines: Callable[[Any], pd.DataFrame]
+
+    def caption(self, subject: Gains | History, by_label: Rows, words: Words) -> str:
+        """Return the headline, the facts that all rows behind the changes share, and their number."""
+        headline, rows = words.language.gettext(self.headline), self.changes(subject).rows
+        if isinstance(subject, History):
+            headline = words.say(headline, old=f"PyTorch {subject.old}", new=f"PyTorch {subject.new}")
+        behind = [by_label[label] for label in (*rows.index, *rows.get("base", ()))]
+        common = words.selection(behind, skip=("model", "batch_size"))
+        message = words.language.ngettext("%(count)s comparison", "%(count)s comparisons", len(rows))
+        return words.facts([words.phrase(headline), common, words.counted(message, len(rows))])
 
 
-@lru_cache(maxsize=2)
-def gain_tables(gains: Gains, rows: Rows) -> Mapping[str, GainTable]:
-    """Return the tables of all models with the newest version of PyTorch, by name. `rows` are all rows by label."""
-    return {
-        "families": GainTable(
-            N_("Median change in time per image when compiled, by model family"),
-            _families(gains.every, _named(gains.by_device, rows)),
-            gains.every,
+def _medians(group: str, order: Changes, columns: Mapping[str, Changes]) -> pd.DataFrame:
+    """One line per group with the median of each column, in the order of the medians of `order`."""
+    groups = order.rows.reset_index(names="row").groupby(group)
+    medians = {name: changes.medians(group) for name, changes in columns.items()}
+    lines = pd.DataFrame(medians | {"models": groups["model"].nunique(), "row": groups["row"].first()})
+    return lines.loc[order.medians(group).index].rename_axis(group).reset_index().set_index("row")
+
+
+def _on_each_gpu(group: str, gains: Gains) -> pd.DataFrame:
+    return _medians(group, gains.every, {f"{CHANGE} {name}": changes for name, changes in gains.by_device.items()})
+
+
+def _intensity(gains: Gains) -> pd.DataFrame:
+    lines = _on_each_gpu("intensity_class", gains).sort_values("intensity_class")
+    lines.insert(0, "bounds", [BOUNDS[int(each) : int(each) + 2] for each in lines.pop("intensity_class")])
+    return lines
+
+
+def _pairs(gains: Gains) -> pd.DataFrame:
+    lines = pd.DataFrame(gains.agreements, [each.device_names[0] for each in gains.agreements])
+    if not lines.empty:
+        lines.insert(1, "points", 100 * lines.pop("difference"))
+    return lines
+
+
+def _losses(gains: Gains) -> pd.DataFrame:
+    names = ["model", "change", "device", "input_size", "eager_images_s", "compiled_images_s"]
+    return gains.every.losses[names].rename(columns={"change": "image_change"})
+
+
+def _with_both_rates(rows: pd.DataFrame, history: History) -> pd.DataFrame:
+    names = {"change": "rate_change", "before": f"{IMAGES} {history.old}", "after": f"{IMAGES} {history.new}"}
+    return rows[["model", *names, "input_size"]].rename(columns=names)
+
+
+GAIN_TABLES = {
+    "families": GainTable(
+        N_("Median change in time per image when compiled, by model family"),
+        lambda gains: gains.every,
+        lambda gains: _on_each_gpu("family", gains),
+    ),
+    "intensity": GainTable(
+        N_("Median change in time per image when compiled, by FLOP per activation"),
+        lambda gains: gains.every,
+        _intensity,
+    ),
+    "gpus": GainTable(N_("The same models on two GPUs"), lambda gains: gains.every, _pairs),
+    "losses": GainTable(N_("Where compiling lowers throughput"), lambda gains: gains.every, _losses),
+    "types": GainTable(
+        N_("Median change in images per second of the compiled model relative to float16 autocast, by model family"),
+        lambda gains: gains.every_type,
+        lambda gains: _medians(
+            "family", gains.every_type, {f"{RATE} {each.dtype}": each.changes for each in gains.types}
         ),
-        "intensity": GainTable(
-            N_("Median change in time per image when compiled, by FLOP per activation"),
-            _intensity(gains, rows),
-            gains.every,
-        ),
-        "gpus": GainTable(N_("The same models on two GPUs"), _agreements(gains), gains.every),
-        "losses": GainTable(N_("Where compiling lowers throughput"), _losses(gains, rows), gains.every),
-        "types": GainTable(
-            N_(
-                "Median change in images per second of the compiled model relative to float16 autocast, by model family"
-            ),
-            _families(gains.every_type, {f"{RATE} {each.dtype}": each.changes for each in gains.types}),
-            gains.every_type,
-        ),
-    }
+    ),
+}
+"""The tables of all models with the newest version of PyTorch."""
 
-
-@lru_cache(maxsize=2)
-def history_tables(history: History) -> Mapping[str, GainTable]:
-    """Return the tables of a GPU with two versions of PyTorch, by name."""
-    eager, compiled = history.eager, history.compiled
-    return {
-        "history": GainTable(
-            N_("Median change in images per second in eager mode, from %(old)s to %(new)s"),
-            _families(eager, {f"{RATE} eager": eager}),
-            eager,
-            history,
-        ),
-        "regressions": GainTable(
-            N_("Slower in eager mode: from %(old)s to %(new)s"),
-            _both(eager.losses.iloc[:MOST_REGRESSIONS], history),
-            eager,
-            history,
-        ),
-        "equal": GainTable(
-            N_("Compiled, in batches of equal size, from %(old)s to %(new)s"),
-            _both(compiled.ranked[::-1], history),
-            compiled,
-            history,
-        ),
-    }
-
-
-def caption(table: GainTable, by_label: Rows, words: Words) -> str:
-    """Return the headline, the facts that all rows behind the changes share, and their number."""
-    language, history = words.language, table.history
-    headline, n = language.gettext(table.headline), table.changes.count
-    if history:
-        headline = words.say(headline, old=f"PyTorch {history.old}", new=f"PyTorch {history.new}")
-    common = words.selection([by_label[label] for label in table.changes.labels], skip=("model", "batch_size"))
-    counted = words.counted(language.ngettext("%(count)s comparison", "%(count)s comparisons", n), n)
-    return words.facts([words.phrase(headline), common, counted])
-
-
-# ── Lines ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _families(order: Changes, columns: Mapping[str, Changes]) -> pd.DataFrame:
-    """One line per family in the order of these changes, with the median of each column."""
-    known = {name: changes.families for name, changes in columns.items()}
-    number = order.rows.groupby("family")["model"].nunique()
-    lines = [
-        {
-            "family": family,
-            **{name: boxes[family].median if family in boxes else None for name, boxes in known.items()},
-            "models": number[family],
-        }
-        for family in order.families
-    ]
-    first = order.rows.reset_index(names="row").drop_duplicates("family").set_index("family")["row"]
-    return pd.DataFrame(lines, index=[int(first[family]) for family in order.families])
-
-
-def _intensity(gains: Gains, rows: Rows) -> pd.DataFrame:
-    """One line per class of arithmetic intensity: the median change on each GPU."""
-    medians = {
-        name: {each.low: each.changes.box.median for each in gains.classes(changes)}
-        for name, changes in _named(gains.by_device, rows).items()
-    }
-    classes = gains.classes(gains.every)
-    lines = [
-        {
-            "bounds": (each.low, each.high),
-            **{name: known.get(each.low) for name, known in medians.items()},
-            "models": each.changes.rows["model"].nunique(),
-        }
-        for each in classes
-    ]
-    return pd.DataFrame(lines, index=[each.changes.rows.index[0] for each in classes])
-
-
-def _agreements(gains: Gains) -> pd.DataFrame:
-    """One line per pair of GPUs."""
-    lines = [
-        {
-            "device_names": each.labels,
-            "points": 100 * each.difference,
-            "correlation": each.correlation,
-            "same_verdict": each.same_verdict,
-            "common": each.count,
-        }
-        for each in gains.agreements
-    ]
-    return pd.DataFrame(lines, index=[each.labels[0] for each in gains.agreements])
-
-
-def _losses(gains: Gains, rows: Rows) -> pd.DataFrame:
-    """The comparisons that are clearly slower when compiled, the worst first."""
-    slower = gains.every.losses
-    known = [rows[label] for label in slower.index]
-    rates = {name: [row[name] for row in known] for name in ("eager_images_s", "compiled_images_s")}
-    lines = slower[["model", "change", "device", "input_size"]].rename(columns={"change": "image_change"})
-    return lines.assign(**rates)
-
-
-def _both(rows: pd.DataFrame, history: History) -> pd.DataFrame:
-    """One line per row, with the images per second with both versions."""
-    figures = {"rate_change": "change", f"{IMAGES} {history.old}": "before", f"{IMAGES} {history.new}": "after"}
-    return rows[["model", *figures.values(), "input_size"]].rename(columns={own: name for name, own in figures.items()})
-
-
-def _named(by_device: Mapping[str, Changes], rows: Rows) -> Mapping[str, Changes]:
-    """Return the changes on each GPU by the column that shows their median."""
-    return {f"{CHANGE} {rows[changes.rows.index[0]]['device_name']}": changes for changes in by_device.values()}
+HISTORY_TABLES = {
+    "history": GainTable(
+        N_("Median change in images per second in eager mode, from %(old)s to %(new)s"),
+        lambda history: history.eager,
+        lambda history: _medians("family", history.eager, {f"{RATE} eager": history.eager}),
+    ),
+    "regressions": GainTable(
+        N_("Slower in eager mode: from %(old)s to %(new)s"),
+        lambda history: history.eager,
+        lambda history: _with_both_rates(history.eager.losses.iloc[:MOST_REGRESSIONS], history),
+    ),
+    "equal": GainTable(
+        N_("Compiled, in batches of equal size, from %(old)s to %(new)s"),
+        lambda history: history.compiled,
+        lambda history: _with_both_rates(history.compiled.ranked[::-1], history),
+    ),
+}
+"""The tables of a GPU with two versions of PyTorch."""

@@ -38,8 +38,8 @@ from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import decision, downloads, examples, explorer, selfcheck
 from generator.pages.atlas import Atlas
-from generator.pages.gain_tables import caption, gain_tables, history_tables
-from generator.pages.gains import Gains, History
+from generator.pages.gain_tables import GAIN_TABLES, HISTORY_TABLES
+from generator.pages.gains import Gains
 from generator.pages.parts import MOST_LINES, Emit, Parts, known_name
 from generator.pages.site_file import DATA, named_by_content
 
@@ -338,18 +338,15 @@ class Functions(Parts):
         """Changes in throughput: ``families``, ``intensity``, ``gpus`` (how well the gains on one tell those on
         another), ``losses`` and ``types``; of a device with two versions ``history``, ``regressions`` and ``equal``
         batches."""
-        results = self.atlas.results
-        gains = gains_of(results)
-        known = history_tables(self._history(device)) if device else gain_tables(gains, results.by_label)
+        gains = gains_of(self.atlas.results)
+        by_device = {history.device: history for history in gains.history}
+        subject = by_device[known_name("device with several versions", device, by_device)] if device else gains
+        known = HISTORY_TABLES if device else GAIN_TABLES
         table = known[known_name("table of gains", of, known)]
-        if table.lines.empty:
+        lines = table.lines(subject)
+        if lines.empty:
             return self.nothing()
-        return self.tables.table(table.lines, caption(table, results.by_label, self.words))
-
-    def _history(self, device: str) -> History:
-        """Return the history of a device, which has one."""
-        by_device = {history.device: history for history in gains_of(self.atlas.results).history}
-        return by_device[known_name("device with several versions", device, by_device)]
+        return self.tables.table(lines, table.caption(subject, self.atlas.results.by_label, self.words))
 
     # Forms
 
