@@ -112,5 +112,5 @@ class Expressions(ImmutableSandboxedEnvironment):
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the question which of some similar names was meant; "" if none is similar."""
-    near = get_close_matches(name, sorted(names), n=3, cutoff=0.4)
+    near = get_close_matches(name, sorted(names), n=3, cutoff=0.5)
     return f"did you mean {', '.join(near)}?" if near else ""
