@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import Any, get_args
 from urllib.parse import urlencode
 
-import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
 
@@ -54,19 +53,22 @@ class Parts:
         self.site = site  # the address of the language, "" if the site does not know its own
         self.language = atlas.language
         self.words = Words(atlas.language, html=True)
+        self._labels_by = cache(atlas.labels_by)
 
     # ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def select(self, selection: Selection) -> pd.DataFrame:
         """Return the newest rows that a selection names. Raises `AtlasError` for a name or value that none has."""
-        newest, masks = self.results.newest, []
-        for coordinate, value in _chosen(selection):
-            column = newest[known_name("selection", coordinate, (*COORDINATES, "workload", "family"))]
-            mask = (column == value).to_numpy(bool, na_value=False)
-            if not mask.any():
-                known_name(coordinate.replace("_", " "), value, {*map(str, column), *FORESEEN.get(coordinate, ())})
-            masks.append(mask)
-        return newest[np.logical_and.reduce(masks)] if masks else newest
+        if not (chosen := _chosen(selection)):
+            return self.results.newest
+        found = []
+        for coordinate, value in chosen:
+            labels = self._labels_by(known_name("selection", coordinate, (*COORDINATES, "workload", "family")))
+            if (value,) not in labels:
+                known = {str(each) for (each,) in labels} | {*FORESEEN.get(coordinate, ())}
+                known_name(coordinate.replace("_", " "), str(value), known)
+            found.append(set(labels.get((value,), ())))
+        return self.results.newest.loc[sorted(set.intersection(*found))]
 
     def rows_of(self, labels: Iterable[int]) -> Rows:
         """Return the rows with these labels as plain values."""
@@ -201,9 +203,9 @@ def _chosen(selection: Selection) -> list[tuple[str, Any]]:
     return [(coordinate, getattr(value, "slug", value)) for coordinate, value in known]
 
 
-def known_name(kind: str, name: Any, known: Collection[str]) -> str:
+def known_name(kind: str, name: str, known: Collection[str]) -> str:
     """Return `name` if it is known. Raises `AtlasError` with the nearest names."""
     if name in known:
-        return str(name)
-    remedy = nearest(str(name), known) or f"use one of {', '.join(sorted(known)[:8])}"
+        return name
+    remedy = nearest(name, known) or f"use a known one, such as {', '.join(sorted(known)[:8])}"
     raise AtlasError(f"there is no {kind} {name!r}", remedy=remedy)
