@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
-
-import pandas as pd
 
 from bench.plans.models import MODELS
 from bench.records.record import UNEQUAL_BATCHES, Workload
@@ -83,16 +82,12 @@ class _Cells:
         self.atlas = atlas
         self.labels = labels  # of its rows, in the order of the results
 
-    cells: cached_property[pd.DataFrame] = cached_property(lambda self: self.atlas.results.newest.loc[[*self.labels]])
-    rows: cached_property[Sequence[Row]] = cached_property(lambda self: self.rows_of(self.labels))
-    models: cached_property[Sequence[Model]] = cached_property(
-        lambda self: [self.atlas.model[slug] for slug in self.distinct("model")]
-    )
-    devices: cached_property[Sequence[Device]] = cached_property(
-        lambda self: [self.atlas.device[slug] for slug in self.distinct("device")]
-    )
-    latency: cached_property[Comparisons] = cached_property(lambda self: self.compared_by("latency"))
-    throughput: cached_property[Comparisons] = cached_property(lambda self: self.compared_by("throughput"))
+    cells = cached_property(lambda self: self.atlas.results.newest.loc[[*self.labels]])
+    rows = cached_property(lambda self: self.rows_of(self.labels))
+    models = cached_property(lambda self: [self.atlas.model[slug] for slug in self.distinct("model")])
+    devices = cached_property(lambda self: [self.atlas.device[slug] for slug in self.distinct("device")])
+    latency = cached_property(lambda self: self.compared_by("latency"))
+    throughput = cached_property(lambda self: self.compared_by("throughput"))
 
     def rows_of(self, labels: Iterable[int]) -> Sequence[Row]:
         """Return some cells, one by one."""
@@ -141,18 +136,18 @@ class Comparisons(_Cells):
     def slower(self) -> Sequence[Row]:
         """The rows in which the compiled model is slower, the largest loss first."""
         rows = [row for row in self.rows if row.verdict == "slower"]
-        return sorted(rows, key=lambda row: float(row.change), reverse=True)
+        return sorted(rows, key=attrgetter("change"), reverse=True)
 
     @cached_property
     def best(self) -> Row | None:
         """The largest gain; None where nothing is clearly faster."""
         rows = (row for row in self.rows if row.verdict == "faster")
-        return min(rows, key=lambda row: float(row.change), default=None)
+        return min(rows, key=attrgetter("change"), default=None)
 
     @cached_property
     def worst(self) -> Row | None:
         """Of the slower rows, or else of all, the largest loss or smallest gain."""
-        return max(self.slower or self.rows, key=lambda row: float(row.change), default=None)
+        return max(self.slower or self.rows, key=attrgetter("change"), default=None)
 
 
 # ── Devices ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -233,10 +228,8 @@ class Device(_Cells):
         if self.type != "cpu":
             return ()
         table, found = self.atlas.results.table, []
-        for labels in zip(
-            *(rows.index for rows in tables.malloc_pairs(table[table["device"] == self.slug])), strict=True
-        ):
-            default, keep = self.rows_of(labels)
+        pairs = tables.malloc_pairs(table[table["device"] == self.slug])
+        for default, keep in zip(*(self.rows_of(rows.index) for rows in pairs), strict=True):
             turns = (default.verdict, keep.verdict) == ("slower", "faster")
             changes = keep.eager_ms / default.eager_ms - 1, keep.compiled_ms / default.compiled_ms - 1
             found.append(Malloc(keep, *changes, turns))
@@ -379,6 +372,7 @@ class Atlas(_Cells):
         self.row = cache(lambda label: Row(self, results.by_label[label]))  # many pages show the same rows
 
     devices = cached_property(lambda self: [*self.device.values()])
+    models = cached_property(lambda self: [model for model in self.model.values() if model.has_page])  # by task
     families = property(lambda self: self.family.values())
     has_checked_gpu = property(lambda self: any(each.device != "cpu" for each in self.results.selfchecks))
     estimated_devices = property(lambda self: [self.device[slug].label for slug in self.results.estimates.devices])
@@ -407,14 +401,11 @@ class Atlas(_Cells):
             slug: Family(self, labels) for (slug,), labels in sorted(self.labels_by("family").items()) if slug in listed
         }
 
-    models: cached_property[Sequence[Model]] = cached_property(  # by task
-        lambda self: [model for model in self.model.values() if model.has_page]
-    )
-
     @property
     def listed(self) -> Sequence[Model]:
         """The models that pages list one by one: all with a page, or none where they are many."""
-        return self.models if len(self.models) <= FEW else ()
+        models: Sequence[Model] = self.models
+        return models if len(models) <= FEW else ()
 
     @cached_property
     def machines(self) -> Sequence[Device]:
@@ -440,9 +431,8 @@ class Atlas(_Cells):
     @cached_property
     def of_2023(self) -> Comparisons:
         """The latencies published in 2023."""
-        return Comparisons(self, self.labels_by("run").get(("huggingface-2023",), ())).latency
+        return Comparisons(self, self.labels_by("run").get(("huggingface-2023",), ())).compared_by("latency")
 
-    # The largest gain among them, and the largest loss or smallest gain.
     published_best = property(lambda self: self.of_2023.best)
     published_worst = property(lambda self: self.of_2023.worst)
 

@@ -6,7 +6,7 @@ Takes the names that pages may use, the text of a page and the variables of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from pathlib import Path
@@ -33,16 +33,10 @@ class _Unknown(jinja2.StrictUndefined):
 
     __slots__ = ()
 
-    def __init__(
-        self,
-        hint: str | None = None,
-        obj: Any = jinja2.utils.missing,
-        name: str | None = None,
-        exc: Callable[..., Exception] = jinja2.UndefinedError,
-    ) -> None:
-        if hint is None and exc is jinja2.UndefinedError:
-            exc = partial(_UnknownNameError, name=name, obj=obj)
-        super().__init__(hint, obj, name, exc)  # type: ignore[arg-type]  # it is only called
+    def __init__(self, hint: str | None = None, **named: Any) -> None:
+        if hint is None:
+            named["exc"] = partial(_UnknownNameError, name=named["name"], obj=named.get("obj", jinja2.utils.missing))
+        super().__init__(hint, **named)
 
 
 class Expressions(ImmutableSandboxedEnvironment):

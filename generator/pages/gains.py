@@ -1,7 +1,7 @@
 """Reasons for a gain: the same models compared by family, arithmetic intensity, GPU, version and data type.
 
-Takes `Results`; returns `Gains`. Only throughput counts here, and only rows that are free of doubt: no toy model, no
-doubtful row and no pair of unequal batches enters a median.
+Takes `Results`; returns `Gains`, and tables of them. Only throughput counts here, and only rows that are free of
+doubt: no toy model, no doubtful row and no pair of unequal batches enters a median.
 """
 
 from __future__ import annotations
@@ -11,22 +11,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from bench.statistics.processes import VARIANTS, VariantName
 from bench.statistics.verdicts import verdicts_without_interval
 from generator.data.load import Results
-from generator.data.registry import COORDINATES
-from generator.data.selection import grouped, is_trusted, version_order, where
+from generator.data.registry import CHANGE, COORDINATES, IMAGES, N_, RATE
+from generator.data.selection import Rows, grouped, is_trusted, version_order, where
 from generator.figures.drawing import Box
+from generator.figures.words import Words
 
 FEWEST = 5
 """Models that a family or a class of arithmetic intensity must have before it is named."""
 
 NAMED = 5
 """Families that a chart or a sentence names at each end."""
+
+MOST_REGRESSIONS = 20
 
 BOUNDS = (0.0, 200.0, 400.0, 800.0, 1600.0, math.inf)
 """Ends of the classes of arithmetic intensity, in FLOP for each activation: each is twice as wide as the one before."""
@@ -51,10 +54,12 @@ class Changes:
     rows: pd.DataFrame
     less_is_better: bool = True
 
-    @property
-    def count(self) -> int:
-        """The number of changes."""
-        return len(self.rows)
+    count = property(lambda self: len(self.rows))
+    slower = property(lambda self: len(self.losses))
+    least = property(lambda self: float(self.rows["change"].min()))
+    most = property(lambda self: float(self.rows["change"].max()))
+    best = property(lambda self: int(self.ranked.index[0]))  # the label of a row
+    worst = property(lambda self: int(self.ranked.index[-1]))
 
     @cached_property
     def box(self) -> Box:
@@ -67,31 +72,14 @@ class Changes:
         medians = groups["change"].median()[groups["model"].nunique() >= FEWEST]
         return medians.sort_values(ascending=self.less_is_better, kind="stable")
 
-    @cached_property
-    def families(self) -> tuple[str, ...]:
-        """The families with enough models, the best first."""
-        return tuple(self.medians("family").index)
-
-    @property
-    def best_families(self) -> tuple[str, ...]:
-        """The families with the best medians."""
-        return self.families[:NAMED]
-
-    @property
-    def worst_families(self) -> tuple[str, ...]:
-        """The families with the worst medians, the worst first: none of the best ones."""
-        return self.families[NAMED:][::-1][:NAMED]
+    families = cached_property(lambda self: tuple(self.medians("family").index))
+    best_families = property(lambda self: self.families[:NAMED])
+    worst_families = property(lambda self: self.families[NAMED:][::-1][:NAMED])  # none of the best ones
 
     @cached_property
     def ranked(self) -> pd.DataFrame:
         """The rows, the best first."""
         return self.rows.sort_values("change", ascending=self.less_is_better, kind="stable")
-
-    # The labels of the best and of the worst row, and the least and the largest change.
-    best = property(lambda self: int(self.ranked.index[0]))
-    worst = property(lambda self: int(self.ranked.index[-1]))
-    least = property(lambda self: float(self.rows["change"].min()))
-    most = property(lambda self: float(self.rows["change"].max()))
 
     @cached_property
     def losses(self) -> pd.DataFrame:
@@ -99,11 +87,6 @@ class Changes:
         ratios = self.ranked["change"].to_numpy(float) + 1
         speedups = 1 / ratios if self.less_is_better else ratios
         return where(self.ranked, pd.Series(verdicts_without_interval(speedups) == "slower", self.ranked.index))[::-1]
-
-    @property
-    def slower(self) -> int:
-        """The number of rows that are clearly worse."""
-        return len(self.losses)
 
 
 class GpuPair(NamedTuple):
@@ -158,15 +141,9 @@ class Gains:
         torch, dtype = max(shared.index, key=lambda named: (shared[named], version_order(named[0])))
         return Changes(where(known, (known["torch"] == torch) & (known["dtype"] == dtype)))
 
-    @property
-    def torch(self) -> str:
-        """The version of PyTorch of these comparisons; "" without any."""
-        return str(self.every.rows["torch"].iloc[0]) if self.every.count else ""
-
-    @property
-    def models(self) -> int:
-        """The number of models of these comparisons."""
-        return int(self.every.rows["model"].nunique())
+    # The version of PyTorch of these comparisons, and the number of their models.
+    torch = property(lambda self: str(self.every.rows["torch"].iloc[0]) if self.every.count else "")
+    models = property(lambda self: int(self.every.rows["model"].nunique()))
 
     @cached_property
     def by_device(self) -> Mapping[str, Changes]:
@@ -278,3 +255,102 @@ def _rates(before: pd.DataFrame, after: pd.DataFrame, variant: VariantName) -> t
     )
     is_equal = (both[f"{size}_before"] == both[f"{size}_after"]).astype(bool)
     return Changes(rows[is_equal], less_is_better=False), int((~is_equal).sum())
+
+
+# ── Tables ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class GainTable(NamedTuple):
+    """A table: its headline as a message, the changes that it is about, and its lines, from `Gains` or a `History`."""
+
+    headline: str
+    changes: Callable[[Any], Changes]
+    lines: Callable[[Any], pd.DataFrame]
+
+    def caption(self, subject: Gains | History, by_label: Rows, words: Words) -> str:
+        """Return the headline, the facts that all rows behind the changes share, and their number."""
+        headline, rows = words.language.gettext(self.headline), self.changes(subject).rows
+        if isinstance(subject, History):
+            headline = words.say(headline, old=f"PyTorch {subject.old}", new=f"PyTorch {subject.new}")
+        behind = [by_label[label] for label in (*rows.index, *rows.get("base", ()))]
+        common = words.selection(behind, skip=("model", "batch_size"))
+        message = words.language.ngettext("%(count)s comparison", "%(count)s comparisons", len(rows))
+        return words.facts([words.phrase(headline), common, words.counted(message, len(rows))])
+
+
+def _medians(group: str, order: Changes, columns: Mapping[str, Changes]) -> pd.DataFrame:
+    """One line per group with the median of each column, in the order of the medians of `order`."""
+    groups = order.rows.reset_index(names="row").groupby(group)
+    medians = {name: changes.medians(group) for name, changes in columns.items()}
+    lines = pd.DataFrame(medians | {"models": groups["model"].nunique(), "row": groups["row"].first()})
+    return lines.loc[order.medians(group).index].rename_axis(group).reset_index().set_index("row")
+
+
+def _on_each_gpu(group: str, gains: Gains) -> pd.DataFrame:
+    return _medians(group, gains.every, {f"{CHANGE} {name}": changes for name, changes in gains.by_device.items()})
+
+
+def _intensity(gains: Gains) -> pd.DataFrame:
+    lines = _on_each_gpu("intensity_class", gains).sort_values("intensity_class")
+    lines.insert(0, "bounds", [BOUNDS[int(each) : int(each) + 2] for each in lines.pop("intensity_class")])
+    return lines
+
+
+def _pairs(gains: Gains) -> pd.DataFrame:
+    lines = pd.DataFrame(gains.agreements, [each.device_names[0] for each in gains.agreements])
+    if not lines.empty:
+        lines.insert(1, "points", 100 * lines.pop("difference"))
+    return lines
+
+
+def _losses(gains: Gains) -> pd.DataFrame:
+    names = ["model", "change", "device", "input_size", "eager_images_s", "compiled_images_s"]
+    return gains.every.losses[names].rename(columns={"change": "image_change"})
+
+
+def _with_both_rates(rows: pd.DataFrame, history: History) -> pd.DataFrame:
+    names = {"change": "rate_change", "before": f"{IMAGES} {history.old}", "after": f"{IMAGES} {history.new}"}
+    return rows[["model", *names, "input_size"]].rename(columns=names)
+
+
+GAIN_TABLES = {
+    "families": GainTable(
+        N_("Median change in time per image when compiled, by model family"),
+        lambda gains: gains.every,
+        lambda gains: _on_each_gpu("family", gains),
+    ),
+    "intensity": GainTable(
+        N_("Median change in time per image when compiled, by FLOP per activation"),
+        lambda gains: gains.every,
+        _intensity,
+    ),
+    "gpus": GainTable(N_("The same models on two GPUs"), lambda gains: gains.every, _pairs),
+    "losses": GainTable(N_("Where compiling lowers throughput"), lambda gains: gains.every, _losses),
+    "types": GainTable(
+        N_("Median change in images per second of the compiled model relative to float16 autocast, by model family"),
+        lambda gains: gains.every_type,
+        lambda gains: _medians(
+            "family", gains.every_type, {f"{RATE} {each.dtype}": each.changes for each in gains.types}
+        ),
+    ),
+}
+"""The tables of all models with the newest version of PyTorch."""
+
+HISTORY_TABLES = {
+    "history": GainTable(
+        N_("Median change in images per second in eager mode, from %(old)s to %(new)s"),
+        lambda history: history.eager,
+        lambda history: _medians("family", history.eager, {f"{RATE} eager": history.eager}),
+    ),
+    "regressions": GainTable(
+        N_("Slower in eager mode: from %(old)s to %(new)s"),
+        lambda history: history.eager,
+        lambda history: _with_both_rates(history.eager.losses.iloc[:MOST_REGRESSIONS], history),
+    ),
+    "equal": GainTable(
+        N_("Compiled, in batches of equal size, from %(old)s to %(new)s"),
+        lambda history: history.compiled,
+        lambda history: _with_both_rates(history.compiled.ranked[::-1], history),
+    ),
+}
+"""The tables of a GPU with two versions of PyTorch."""

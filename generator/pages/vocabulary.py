@@ -35,8 +35,7 @@ from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import decision, documents, downloads, explorer
 from generator.pages.atlas import Atlas
-from generator.pages.gain_tables import GAIN_TABLES, HISTORY_TABLES
-from generator.pages.gains import Gains
+from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
 from generator.pages.parts import Draw, Emit, Parts, RowTable, Selection, known_name
 from generator.pages.site_file import DATA, named_by_content
 

@@ -12,8 +12,7 @@ from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 from bench.records.record import TOY, Record
 from generator.data.load import load
 from generator.data.selection import records as plain
-from generator.pages.gain_tables import GAIN_TABLES, HISTORY_TABLES
-from generator.pages.gains import Gains
+from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
 
 
 def gains(folder: Path, *records: Record) -> Gains:

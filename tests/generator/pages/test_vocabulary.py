@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from html import unescape
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import markdown
 import pytest
@@ -357,7 +356,7 @@ def test_a_few_rows_need_no_chart_and_many_are_a_distribution(published: Pages) 
 def test_unknown_values_name_the_nearest(published: Pages, call: str, what: str, near: str) -> None:
     with pytest.raises(AtlasError) as raised:
         published.call(call)
-    assert raised.value.what == what
+    assert (raised.value.what, raised.value.where) == (what, "index.md:1")
     assert near in raised.value.remedy
 
 
