@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -261,15 +261,16 @@ def _rates(before: pd.DataFrame, after: pd.DataFrame, variant: VariantName) -> t
 
 
 class GainTable(NamedTuple):
-    """A table: its headline as a message, the changes that it is about, and its lines, from `Gains` or a `History`."""
+    """A table about changes of its subject, `Gains` or a `History`: its headline as a message, the name of these
+    changes, and its lines in the form of `generator.figures.tables`."""
 
     headline: str
-    changes: Callable[[Any], Changes]
+    changes: str
     lines: Callable[[Any], pd.DataFrame]
 
     def caption(self, subject: Gains | History, by_label: Rows, words: Words) -> str:
         """Return the headline, the facts that all rows behind the changes share, and their number."""
-        headline, rows = words.language.gettext(self.headline), self.changes(subject).rows
+        headline, rows = words.language.gettext(self.headline), getattr(subject, self.changes).rows
         if isinstance(subject, History):
             headline = words.say(headline, old=f"PyTorch {subject.old}", new=f"PyTorch {subject.new}")
         behind = [by_label[label] for label in (*rows.index, *rows.get("base", ()))]
@@ -313,25 +314,23 @@ def _with_both_rates(rows: pd.DataFrame, history: History) -> pd.DataFrame:
     return rows[["model", *names, "input_size"]].rename(columns=names)
 
 
+def _families_by_type(gains: Gains) -> pd.DataFrame:
+    return _medians("family", gains.every_type, {f"{RATE} {each.dtype}": each.changes for each in gains.types})
+
+
 GAIN_TABLES = {
     "families": GainTable(
-        N_("Median change in time per image when compiled, by model family"),
-        lambda gains: gains.every,
-        lambda gains: _on_each_gpu("family", gains),
+        N_("Median change in time per image when compiled, by model family"), "every", partial(_on_each_gpu, "family")
     ),
     "intensity": GainTable(
-        N_("Median change in time per image when compiled, by FLOP per activation"),
-        lambda gains: gains.every,
-        _intensity,
+        N_("Median change in time per image when compiled, by FLOP per activation"), "every", _intensity
     ),
-    "gpus": GainTable(N_("The same models on two GPUs"), lambda gains: gains.every, _pairs),
-    "losses": GainTable(N_("Where compiling lowers throughput"), lambda gains: gains.every, _losses),
+    "gpus": GainTable(N_("The same models on two GPUs"), "every", _pairs),
+    "losses": GainTable(N_("Where compiling lowers throughput"), "every", _losses),
     "types": GainTable(
         N_("Median change in images per second of the compiled model relative to float16 autocast, by model family"),
-        lambda gains: gains.every_type,
-        lambda gains: _medians(
-            "family", gains.every_type, {f"{RATE} {each.dtype}": each.changes for each in gains.types}
-        ),
+        "every_type",
+        _families_by_type,
     ),
 }
 """The tables of all models with the newest version of PyTorch."""
@@ -339,17 +338,17 @@ GAIN_TABLES = {
 HISTORY_TABLES = {
     "history": GainTable(
         N_("Median change in images per second in eager mode, from %(old)s to %(new)s"),
-        lambda history: history.eager,
+        "eager",
         lambda history: _medians("family", history.eager, {f"{RATE} eager": history.eager}),
     ),
     "regressions": GainTable(
         N_("Slower in eager mode: from %(old)s to %(new)s"),
-        lambda history: history.eager,
+        "eager",
         lambda history: _with_both_rates(history.eager.losses.iloc[:MOST_REGRESSIONS], history),
     ),
     "equal": GainTable(
         N_("Compiled, in batches of equal size, from %(old)s to %(new)s"),
-        lambda history: history.compiled,
+        "compiled",
         lambda history: _with_both_rates(history.compiled.ranked[::-1], history),
     ),
 }

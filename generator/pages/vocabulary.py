@@ -100,10 +100,16 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
     def shown(text: str) -> str:
         return str(words.value(text))
 
-    def digits(x: Any, given: int | None, usual: int, *, percent: bool = False) -> int:
-        """Return the `given` decimals, or else the figure's, or else the usual ones."""
-        known: int = getattr(x, "digits", usual)
-        return given if given is not None else max(0, known - 2) if percent else known
+    def digits(x: Any, usual: int = 3) -> int:
+        """Return the decimals of a figure of a row, or else the usual ones."""
+        return int(getattr(x, "digits", usual))
+
+    def signed_percent(x: float | None, given: int | None = None) -> str:
+        return shown(words.percent(x, max(0, digits(x) - 2) if given is None else given))
+
+    def unsigned_percent(x: float | None) -> str:
+        """Return a change without its sign, for a sentence that says which way it goes: "falls by 45.0%"."""
+        return shown(language.percent(None if x is None else abs(float(x)), max(0, digits(x) - 2)))
 
     def name(text: object) -> str:
         """Return a label, which may be isolated for plain text such as a title, as HTML."""
@@ -117,10 +123,6 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         message = language.ngettext(*NOUNS[known_name("noun", noun, NOUNS)], number)
         return str(words.say(message, count=language.number(number, 0)))
 
-    def unsigned_percent(x: float | None, given: int | None = None) -> str:
-        """Return a change without its sign, for a sentence that says which way it goes: "falls by 45.0%"."""
-        return shown(language.percent(None if x is None else abs(float(x)), digits(x, given, 3, percent=True)))
-
     def told(source: SourceText, workload: str) -> str:
         """Return a source's words on its figures of one workload, after its name."""
         text = words.sentences(map(words.phrase, source.told(workload)))
@@ -131,10 +133,10 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         return typography.unmarked(str(words.names([str(getattr(item, "label", item)) for item in items])))
 
     return {
-        "ms": lambda x, given=None: shown(language.milliseconds(x, digits(x, given, 3))),
-        "seconds": lambda x, given=None: shown(language.seconds(x, digits(x, given, 1))),
+        "ms": lambda x: shown(language.milliseconds(x, digits(x))),
+        "seconds": lambda x: shown(language.seconds(x, digits(x, 1))),
         "percent": lambda x, given=1: shown(language.percent(x, given)),
-        "signed_percent": lambda x, given=None: shown(words.percent(x, digits(x, given, 3, percent=True))),
+        "signed_percent": signed_percent,
         "unsigned_percent": unsigned_percent,
         "rate": lambda x: shown(words.rate(x)),
         "number": lambda x, given=None: shown(language.number(x, given)),

@@ -88,7 +88,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Results:
         ("-0.4501 | signed_percent", "−45.0%"),
         ("0.1 | signed_percent", "+10.0%"),
         ("-0.4501 | unsigned_percent", "45.0%"),
-        ("0.1 | unsigned_percent(0)", "10%"),
+        ("0.1 | signed_percent(0)", "+10%"),
         ("none | unsigned_percent", "–"),
         ("0.45 | percent", "45.0%"),
         ("1234 | number", "1,234"),
