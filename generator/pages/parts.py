@@ -16,8 +16,8 @@ from bench.errors import AtlasError
 from bench.records.record import Workload
 from generator.data.families import slugify
 from generator.data.registry import COORDINATES
-from generator.data.selection import MODES, Row, Rows
-from generator.figures import drawing
+from generator.data.selection import MODES, Row, Rows, is_comparison
+from generator.figures import charts, drawing
 from generator.figures.charts import Chart
 from generator.figures.markup import Tables, figure
 from generator.figures.tables import Choose, throughput
@@ -29,6 +29,9 @@ from generator.pages.site_file import CHARTS, SiteFile, relative_address
 
 MOST_LINES = 400
 """Lines of a table. The first of more stand for all, with a link to the explorer: so no page grows with the records."""
+
+FEWEST_BARS, MOST_BARS = 4, 120
+"""Rows of a chart. Fewer are read as fast in their table; more are shown as a distribution."""
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published"), "workload": get_args(Workload)}
 """Values of coordinates that a page may name before any record has them."""
@@ -136,8 +139,26 @@ class Parts:
 
     # ── Charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def chart(self, kind: str, draw: Draw, cells: pd.DataFrame, selection: Selection) -> str:
-        """Return a chart of the selected cells."""
+    def bars(self, kind: str, draw: Draw, selection: Selection) -> str:
+        """Return a chart with bars for each of the selected rows; "" where they are few, which a table says as fast.
+
+        Bars for each of many would be a wall. Their distribution shows them once, in place of the speedups.
+        """
+        cells = self.select(selection)
+        if cells.empty:
+            return self.nothing()
+        if len(cells) > MOST_BARS:
+            return self.distribution(selection) if kind == "speedup" and is_comparison(cells).any() else ""
+        return self._chart(kind, draw, cells, selection) if len(cells) >= FEWEST_BARS else ""
+
+    def distribution(self, selection: Selection) -> str:
+        """Return a chart of the distribution of the speedups of the selected rows."""
+        cells = self.select(selection)
+        if not is_comparison(cells).any():
+            return self.nothing()
+        return self._chart("overview", charts.overview, cells, selection)
+
+    def _chart(self, kind: str, draw: Draw, cells: pd.DataFrame, selection: Selection) -> str:
         name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
         return self.figure(name, draw(self.rows_of(cells.index), self.language), self.in_explorer(selection))
 

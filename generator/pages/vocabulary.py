@@ -27,7 +27,7 @@ from generator.data import schema
 from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.registry import N_, N_n
-from generator.data.selection import is_comparison, where
+from generator.data.selection import where
 from generator.figures import charts, matrix, tables
 from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
@@ -36,14 +36,11 @@ from generator.languages.language import Language
 from generator.pages import decision, documents, downloads, explorer
 from generator.pages.atlas import Atlas
 from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
-from generator.pages.parts import Draw, Emit, Parts, RowTable, Selection, known_name
+from generator.pages.parts import Emit, Parts, RowTable, known_name
 from generator.pages.site_file import DATA, named_by_content
 
 MOST_FOLDED = 90
 """Lines of the table of "Should I compile?", which only readers without scripts see: the others have the form."""
-
-FEWEST_BARS, MOST_BARS = 4, 120
-"""Rows of a chart. Fewer are read as fast in their table; more are shown as a distribution."""
 
 NOUNS = {
     "model": N_n("%(count)s model", "%(count)s models"),
@@ -253,26 +250,15 @@ class Functions(Parts):
 
     def latency_chart(self, *, brief: bool = False, **selection: Any) -> str:
         """Latency of both variants of a few rows."""
-        return self._bars("latency", partial(charts.latency, brief=brief), selection)
+        return self.bars("latency", partial(charts.latency, brief=brief), selection)
 
     def speedup_chart(self, **selection: Any) -> str:
         """Speedup of each model at each batch size, or the distribution of many."""
-        if len(cells := self.select(selection)) > MOST_BARS and is_comparison(cells).any():
-            return self.overview_chart(**selection)
-        return self._bars("speedup", charts.speedup, selection)
-
-    def _bars(self, kind: str, draw: Draw, selection: Selection) -> str:
-        """Return a chart with bars for each row; "" for fewer than a table says as fast, and for a wall of bars."""
-        cells = self.select(selection)
-        if cells.empty:
-            return self.nothing()
-        return self.chart(kind, draw, cells, selection) if FEWEST_BARS <= len(cells) <= MOST_BARS else ""
+        return self.bars("speedup", charts.speedup, selection)
 
     def overview_chart(self, **selection: Any) -> str:
         """Distribution of the speedup on every device."""
-        if not is_comparison(cells := self.select(selection)).any():
-            return self.nothing()
-        return self.chart("overview", charts.overview, cells, selection)
+        return self.distribution(selection)
 
     # What decides the gain
 
