@@ -279,18 +279,6 @@ def test_cells_of_the_matrix_lead_to_headings_of_device_pages(mixed: Pages) -> N
     assert '<a href="../devices/a100/#' in mixed.call("speedup_matrix()", "compile.md")
 
 
-def test_the_short_helper_has_its_first_case_and_a_way_to_all(mixed: Pages) -> None:
-    html = mixed.call("decision_helper(short=true)")
-    assert "<table" not in html
-    assert '<a href="should-i-compile/" data-more>' in html
-    data = {name: unescape(value) for name, value in re.findall(r'data-(\w+)="([^"]*)"', html)}
-    ((model, *_),) = json.loads(data["rows"])["models"]
-    assert re.search(rf"data-first='\[\"{model}\"", html)
-    ((device, address),) = re.findall(r'<option value="([^"]*)" data-records="([^"]*)"[^>]* selected>', html)
-    assert address == f"data/should-i-compile/{device}.json"
-    assert address in mixed.files
-
-
 def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
     reason = GraphBreak(reason="<script>x</script>", location="'\"><b>")
     figures = telling(graphs=Graphs(graphs=2, breaks=(reason,)))
