@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from bench.errors import AtlasError
 from bench.records.documents import BOUND, CAPTURE_COMMAND, EXAMPLES, Capture, Check
+from bench.statistics.processes import VariantName
 from generator.data.names import short_name
 from generator.figures.cells import TableCell
 from generator.figures.charts import Chart
@@ -101,49 +102,41 @@ def _caption(parts: Parts, headline: str) -> str:
 
 
 def loss_chart(parts: Parts) -> str:
-    """The losses of training, which are emitted as well: CSV with an epoch a line, in full."""
-    losses = {
-        f"{variant}_{part}": _captured(parts).k_fold[variant][f"{part}_losses"]
-        for variant in ("eager", "compiled")
-        for part in ("train", "held_out")
-    }
+    """The losses of training by epoch, which are emitted as CSV in full. Where both variants agree, the narrow compiled
+    line lies on the wide eager one."""
+    language, k_fold, words = parts.language, _captured(parts).k_fold, Words(parts.language, html=False)
+    gettext = language.gettext
+    curves: tuple[tuple[VariantName, str, str], ...] = (
+        ("eager", "train", gettext("eager, training set")),
+        ("eager", "held_out", gettext("eager, held-out set")),
+        ("compiled", "train", gettext("compiled, training set")),
+        ("compiled", "held_out", gettext("compiled, held-out set")),
+    )
+    losses = {f"{variant}_{of}": tuple(k_fold[variant][f"{of}_losses"]) for variant, of, _ in curves}
     table = pd.DataFrame(losses).rename_axis("epoch")
     table.index += 1
-    address = parts.shared(f"{DATA}/losses.csv", table.to_csv(lineterminator="\n"))
-    label = parts.words.say(parts.language.gettext("Chart data as %(format)s"), format=parts.words.value("CSV"))
-    return parts.figure("loss", _loss_chart(parts, losses), (address, label))
-
-
-def _loss_chart(parts: Parts, losses: dict[str, Sequence[float]]) -> Chart:
-    """Return the chart of both variants' losses by epoch. Where they agree, the narrow compiled line lies on the wide
-    eager one."""
-    language = parts.language
-    gettext, words = language.gettext, Words(language, html=False)
+    headline = gettext("Loss during training, eager and compiled")
     finding = gettext(
         "From the first to the last epoch, the error on the held-out set goes from %(first)s to %(last)s in eager "
         "mode, and from %(compiled_first)s to %(compiled_last)s when compiled."
     )
     eager, compiled = losses["eager_held_out"], losses["compiled_held_out"]
     ends = {"first": eager[0], "last": eager[-1], "compiled_first": compiled[0], "compiled_last": compiled[-1]}
-    headline = gettext("Loss during training, eager and compiled")
     changes = words.say(finding, **{name: language.number(value, 3) for name, value in ends.items()})
-    return Chart(
-        (
-            Curve(tuple(losses["eager_train"]), "eager", 6),
-            Curve(tuple(eager), "eager", 6, dashed=True),
-            Curve(tuple(losses["compiled_train"]), "compiled", 2),
-            Curve(tuple(compiled), "compiled", 2, dashed=True),
+    widths = {"eager": 6, "compiled": 2}
+    chart = Chart(
+        tuple(
+            Curve(losses[f"{variant}_{of}"], variant, widths[variant], dashed=of == "held_out")
+            for variant, of, _ in curves
         ),
         words.sentences([words.say(gettext("%(headline)s."), headline=headline), changes]),
         _caption(parts, headline),
         words.facts([gettext("mean squared error, logarithmic scale (lower is better)"), gettext("epoch")]),
-        (
-            (gettext("eager, training set"), "eager"),
-            (gettext("eager, held-out set"), "eager dashed"),
-            (gettext("compiled, training set"), "compiled"),
-            (gettext("compiled, held-out set"), "compiled dashed"),
-        ),
+        tuple((text, f"{variant}{' dashed' * (of == 'held_out')}") for variant, of, text in curves),
     )
+    address = parts.shared(f"{DATA}/losses.csv", table.to_csv(lineterminator="\n"))
+    label = parts.words.say(gettext("Chart data as %(format)s"), format=parts.words.value("CSV"))
+    return parts.figure("loss", chart, (address, label))
 
 
 # ── Self-checks ─────────────────────────────────────────────────────────────────────────────────────────────────────
