@@ -102,14 +102,13 @@ class Parts:
         *,
         brief: bool = False,
         most: int | None = None,
-        none: str = "",
     ) -> str:
-        """Return a table of the first lines. It says so where there are more, or the text `none` where there is none.
+        """Return a table of the first lines, which says so where there are more.
 
         If the lines are about cells, the caption has the facts that these share.
         """
         if lines.empty:
-            return self.nothing(none)
+            return self.nothing()
         first = lines.iloc[: most or MOST_LINES]
         if cells is None:
             table = self.tables.table(first, escape(headline))

@@ -230,9 +230,9 @@ class Functions(Parts):
 
     def problems_table(self) -> str:
         """Findings of the data lint."""
-        groups = self.results.problem_groups
-        none = self.language.gettext("The data lint finds no inconsistencies.")
-        return self.table(tables.problems(groups), self.language.gettext("Findings of the data lint"), none=none)
+        if not (groups := self.results.problem_groups):
+            return self.nothing(self.language.gettext("The data lint finds no inconsistencies."))
+        return self.table(tables.problems(groups), self.language.gettext("Findings of the data lint"))
 
     def sources_list(self) -> str:
         """The protocol of each source of figures, and facts that it leaves open."""
