@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -24,16 +23,16 @@ def as_csv(results: Results) -> str:
 
     What is unknown is empty; a break-even point that is never reached is inf.
     """
-    columns = {name: map(_no_formula, values) for name, values in _columns(results).items()}
+    columns = {name: map(_no_formula, json_values(column)) for name, column in results.table.items()}
     return pd.DataFrame(columns, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
 def as_json(results: Results) -> str:
     """Return the same as a list of objects, one per line: an unknown value is missing, never is the text "inf"."""
-    columns = _columns(results)
+    names = results.table.columns.tolist()
     rows = (
-        {name: value for name, value in zip(columns, values, strict=True) if value is not None and value != ""}
-        for values in zip(*columns.values(), strict=True)
+        {name: value for name, value in zip(names, values, strict=True) if value is not None and value != ""}
+        for values in zip(*(json_values(results.table[name]) for name in names), strict=True)
     )
     return (b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n").decode()
 
@@ -51,11 +50,6 @@ def bibtex(results: Results, address: str) -> str:
     }
     lines = (f'  {name} = "{value}",\n' for name, value in fields.items() if value)
     return f"@misc{{compile-atlas,\n{''.join(lines)}}}"
-
-
-def _columns(results: Results) -> Mapping[str, Sequence[Any]]:
-    """Return the values of all columns: both files have the same."""
-    return {str(name): json_values(column) for name, column in results.table.items()}
 
 
 def json_values(column: pd.Series) -> list[Any]:

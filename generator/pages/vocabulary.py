@@ -137,7 +137,7 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         "unsigned_percent": unsigned_percent,
         "rate": lambda x: shown(words.rate(x)),
         "number": lambda x, given=None: shown(language.number(x, given)),
-        "date": lambda day: shown(language.iso_date(day) if isinstance(day, str) else language.date(day)),
+        "date": lambda day: shown(language.date(day)),
         "name": name,
         "names": names,
         "counted": counted,
@@ -187,7 +187,7 @@ class Functions(Parts):
 
     # Tables of devices, models, runs
 
-    def summary_table(self, *, workload: Workload = "latency") -> str:
+    def summary_table(self, *, workload: Workload) -> str:
         """One row per device and source, of one workload."""
         gettext = self.language.gettext
         caption = {
