@@ -6,13 +6,9 @@ Takes `Results` and returns text: the same results give the same bytes.
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-from collections.abc import Sequence
-from functools import lru_cache
 from importlib.metadata import version
-from io import StringIO
 from typing import Any
 
 import msgspec
@@ -22,27 +18,21 @@ from generator.data.load import Results
 from generator.data.selection import plain
 
 
-@lru_cache(maxsize=2)
 def as_csv(results: Results) -> str:
     """Return every row of every run, with no text that a spreadsheet would run as a formula.
 
     What is unknown is empty; a break-even point that is never reached is inf.
     """
-    content = StringIO()
-    writer = csv.writer(content, lineterminator="\n")
-    writer.writerow(results.table.columns)
-    columns = (map(_no_formula, values) for values in _columns(results))
-    writer.writerows(zip(*columns, strict=True))
-    return content.getvalue()
+    columns = {name: map(_no_formula, json_values(column)) for name, column in results.table.items()}
+    return pd.DataFrame(columns, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
-@lru_cache(maxsize=2)
 def as_json(results: Results) -> str:
     """Return the same as a list of objects, one per line: an unknown value is missing, never is the text "inf"."""
-    names = results.table.columns.tolist()  # which takes far less than to read them from Arrow for each row
+    names = results.table.columns.tolist()
     rows = (
         {name: value for name, value in zip(names, values, strict=True) if value is not None and value != ""}
-        for values in zip(*_columns(results), strict=True)
+        for values in zip(*(json_values(results.table[name]) for name in names), strict=True)
     )
     return (b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n").decode()
 
@@ -60,12 +50,6 @@ def bibtex(results: Results, address: str) -> str:
     }
     lines = (f'  {name} = "{value}",\n' for name, value in fields.items() if value)
     return f"@misc{{compile-atlas,\n{''.join(lines)}}}"
-
-
-@lru_cache(maxsize=1)
-def _columns(results: Results) -> Sequence[Sequence[Any]]:
-    """Return the values of all columns: both files have the same."""
-    return [json_values(column) for _, column in results.table.items()]
 
 
 def json_values(column: pd.Series) -> list[Any]:

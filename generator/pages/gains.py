@@ -1,29 +1,30 @@
 """Reasons for a gain: the same models compared by family, arithmetic intensity, GPU, version and data type.
 
-Takes `Results`; returns `Gains`. Only throughput counts here, and only rows that are free of doubt: no toy model, no
-doubtful row and no pair of unequal batches enters a median.
+Takes `Results`; returns `Gains`, and tables of them. Only throughput counts here, and only rows that are free of
+doubt: no toy model, no doubtful row and no pair of unequal batches enters a median.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations, pairwise
+from functools import cached_property, partial
+from itertools import combinations
+from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from bench.statistics.processes import VARIANTS, VariantName
-from bench.statistics.verdicts import judge_changes, time_change
+from bench.statistics.verdicts import verdicts_without_interval
 from generator.data.load import Results
-from generator.data.registry import COORDINATES
-from generator.data.selection import grouped, is_trusted, version_order, where
+from generator.data.registry import CHANGE, COORDINATES, IMAGES, N_, RATE
+from generator.data.selection import Rows, grouped, is_trusted, version_order, where
 from generator.figures.drawing import Box
+from generator.figures.words import Words
 
 FEWEST = 5
-"""Models that a family must have before it is named."""
+"""Models that a family or a class of arithmetic intensity must have before it is named."""
 
 NAMED = 5
 """Families that a chart or a sentence names at each end."""
@@ -40,117 +41,65 @@ _APART = ("device", "torch", "dtype", "batch_size", "origin")  # what may differ
 _MODEL = [name for name in COORDINATES if name not in _APART]
 
 _COLUMNS = [
-    *(*COORDINATES, "family", "status", "change", "verdict", "intensity"),
+    *(*COORDINATES, "device_name", "family", "status", "change", "verdict", "intensity"),
     *(f"{variant}_{figure}" for variant in VARIANTS for figure in ("images_s", "batch_size")),
 ]
 
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """One figure of many models against another. `rows` has the change and the family of each, by label of a row; where
-    it is against another row, that one's label is the `base`."""
+    """One figure of many models against another. `rows` has the change, the family and the model of each, by label of a
+    row; where it is against another row, that one's label is the `base`."""
 
     rows: pd.DataFrame
     less_is_better: bool = True
 
-    @property
-    def count(self) -> int:
-        """How many models."""
-        return len(self.rows)
-
-    @cached_property
-    def labels(self) -> list[int]:
-        """The labels of all rows that stand behind the changes."""
-        return [*self.rows.index, *self.rows.get("base", ())]
+    count = property(lambda self: len(self.rows))
+    slower = property(lambda self: len(self.losses))
+    least = property(lambda self: float(self.rows["change"].min()))
+    most = property(lambda self: float(self.rows["change"].max()))
+    best = property(lambda self: int(self.ranked.index[0]))  # the label of a row
+    worst = property(lambda self: int(self.ranked.index[-1]))
 
     @cached_property
     def box(self) -> Box:
         """Quartiles of all. Raises `ValueError` without any."""
         return Box.of(self.rows["change"])
 
-    @cached_property
-    def families(self) -> Mapping[str, Box]:
-        """Quartiles of each family with enough models, the best first."""
-        found = grouped(self.rows[["family", "model", "change"]], "family")
-        boxes = {family: Box.of(rows["change"]) for (family,), rows in found if rows["model"].nunique() >= FEWEST}
-        return dict(sorted(boxes.items(), key=lambda each: self._rank(each[1].median)))
+    def medians(self, group: str) -> pd.Series:
+        """Return the median by the values of a column, the best first, of those with enough models."""
+        groups = self.rows.groupby(group, sort=False)
+        medians = groups["change"].median()[groups["model"].nunique() >= FEWEST]
+        return medians.sort_values(ascending=self.less_is_better, kind="stable")
 
-    @property
-    def best_families(self) -> tuple[str, ...]:
-        """The families with the best medians."""
-        return tuple(self.families)[:NAMED]
-
-    @property
-    def worst_families(self) -> tuple[str, ...]:
-        """The families with the worst medians, the worst first: none of the best ones."""
-        return tuple(self.families)[NAMED:][::-1][:NAMED]
+    families = cached_property(lambda self: tuple(self.medians("family").index))
+    best_families = property(lambda self: self.families[:NAMED])
+    worst_families = property(lambda self: self.families[NAMED:][::-1][:NAMED])  # none of the best ones
 
     @cached_property
     def ranked(self) -> pd.DataFrame:
         """The rows, the best first."""
         return self.rows.sort_values("change", ascending=self.less_is_better, kind="stable")
 
-    @property
-    def best(self) -> int:
-        """The label of the best row."""
-        return int(self.ranked.index[0])
-
-    @property
-    def worst(self) -> int:
-        """The label of the worst row."""
-        return int(self.ranked.index[-1])
-
-    @property
-    def least(self) -> float:
-        """The least change."""
-        return float(self.rows["change"].min())
-
-    @property
-    def most(self) -> float:
-        """The largest change."""
-        return float(self.rows["change"].max())
-
     @cached_property
     def losses(self) -> pd.DataFrame:
         """The rows that are clearly worse, the worst first."""
-        times = np.array([*map(self.as_time, self.ranked["change"])])
-        return where(self.ranked, pd.Series(judge_changes(times) == "slower", self.ranked.index))[::-1]
-
-    @property
-    def slower(self) -> int:
-        """How many rows are clearly worse."""
-        return len(self.losses)
-
-    def as_time(self, change: float) -> float:
-        """Return the change of the time that goes with a change."""
-        return change if self.less_is_better else time_change(change)
-
-    def _rank(self, change: float) -> float:
-        return change if self.less_is_better else -change
+        ratios = self.ranked["change"].to_numpy(float) + 1
+        speedups = 1 / ratios if self.less_is_better else ratios
+        return where(self.ranked, pd.Series(verdicts_without_interval(speedups) == "slower", self.ranked.index))[::-1]
 
 
-@dataclass(frozen=True, eq=False)
-class IntensityClass:
-    """Models with an arithmetic intensity from `low` up to `high`."""
-
-    low: float
-    high: float
-    changes: Changes
-
-
-@dataclass(frozen=True, eq=False)
-class GpuPair:
+class GpuPair(NamedTuple):
     """How well the gains on one GPU tell those on another: over models that nothing doubts on either."""
 
-    labels: tuple[int, int]  # a row of each GPU
-    count: int
+    device_names: tuple[int, int]  # the label of a row of each GPU
     difference: float  # median of the absolute differences of the changes
     correlation: float  # of the ranks, by Spearman
     same_verdict: float  # share of the models
+    common: int  # models
 
 
-@dataclass(frozen=True, eq=False)
-class History:
+class History(NamedTuple):
     """The same models on one GPU with an old and a new version of PyTorch, in images per second: more is better."""
 
     device: str
@@ -161,8 +110,7 @@ class History:
     unequal: int  # compiled models that are left out, since their batch sizes differ
 
 
-@dataclass(frozen=True, eq=False)
-class TypeGain:
+class TypeGain(NamedTuple):
     """The same compiled models on one GPU in `BASE_DTYPE` and in another data type, in images per second."""
 
     device: str
@@ -180,148 +128,108 @@ class Gains:
     @cached_property
     def _cells(self) -> pd.DataFrame:
         newest = self._results.newest
-        return newest.loc[newest["workload"] == "throughput", _COLUMNS]
-
-    @cached_property
-    def _doubted(self) -> frozenset[int]:
-        """The rows whose figures are doubtful by themselves, not only as a pair."""
-        doubts = self._results.doubts.items()
-        return frozenset(label for label, found in doubts if {each.kind for each in found} - _OF_THE_PAIR)
-
-    @cached_property
-    def compared(self) -> pd.DataFrame:
-        """The comparisons with the newest of those versions of PyTorch and that data type that most GPUs share."""
-        known = where(self._cells, is_trusted(self._cells))
-        if known.empty:
-            return known
-        shared = known.groupby(["torch", "dtype"])["device"].nunique()
-        torch, dtype = max(shared.index, key=lambda named: (shared[named], version_order(named[0])))
-        return where(known, (known["torch"] == torch) & (known["dtype"] == dtype))
-
-    @property
-    def torch(self) -> str:
-        """The version of PyTorch of these comparisons; "" without any."""
-        return "" if self.compared.empty else str(self.compared["torch"].iloc[0])
+        cells = newest.loc[newest["workload"] == "throughput", _COLUMNS]
+        return cells.assign(intensity_class=pd.cut(cells["intensity"], BOUNDS, right=False, labels=False))
 
     @cached_property
     def every(self) -> Changes:
-        """The comparisons on all GPUs: to order families by, and to name them."""
-        return Changes(self.compared)
+        """The comparisons with the newest of those versions of PyTorch and that data type that most GPUs share."""
+        known = where(self._cells, is_trusted(self._cells))
+        if known.empty:
+            return Changes(known)
+        shared = known.groupby(["torch", "dtype"])["device"].nunique()
+        torch, dtype = max(shared.index, key=lambda named: (shared[named], version_order(named[0])))
+        return Changes(where(known, (known["torch"] == torch) & (known["dtype"] == dtype)))
+
+    # The version of PyTorch of these comparisons, and the number of their models.
+    torch = property(lambda self: str(self.every.rows["torch"].iloc[0]) if self.every.count else "")
+    models = property(lambda self: int(self.every.rows["model"].nunique()))
 
     @cached_property
     def by_device(self) -> Mapping[str, Changes]:
-        """The comparisons on each GPU."""
-        return {device: Changes(rows) for (device,), rows in grouped(self.compared, "device")}
+        """The comparisons on each GPU, by its name."""
+        return {name: Changes(rows) for (name,), rows in grouped(self.every.rows, "device_name")}
 
-    @cached_property
+    @property
     def intensity_correlation(self) -> float:
         """Rank correlation, by Spearman, of the arithmetic intensity with the change: above zero, more intensity goes
         with less gain."""
-        return _rank_correlation(self.compared[["intensity", "change"]].dropna())
-
-    @cached_property
-    def models(self) -> int:
-        """How many models these comparisons have."""
-        return int(self.compared["model"].nunique())
-
-    # ── Intensity ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def classes(self, changes: Changes) -> tuple[IntensityClass, ...]:
-        """Return the models by classes of arithmetic intensity, the least first, without those that have few models."""
-        intensity = changes.rows["intensity"]
-        found = (
-            IntensityClass(low, high, Changes(changes.rows[(intensity >= low) & (intensity < high)]))
-            for low, high in pairwise(BOUNDS)
-        )
-        return tuple(each for each in found if each.changes.count >= FEWEST)
+        return _rank_correlation(self.every.rows[["intensity", "change"]].dropna())
 
     # ── GPUs ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
-    def agreements(self) -> tuple[GpuPair, ...]:
+    def agreements(self) -> Sequence[GpuPair]:
         """How well each GPU tells another, pair by pair."""
-        return tuple(self._agreements())
-
-    def _agreements(self) -> Iterator[GpuPair]:
+        found = []
         for first, second in combinations((changes.rows for changes in self.by_device.values()), 2):
             both = _matched(first, second, "change", "verdict")
-            if len(both) < FEWEST:
-                continue
-            changes = both[["change_before", "change_after"]].astype(float)
-            yield GpuPair(
-                (int(first.index[0]), int(second.index[0])),
-                count=len(both),
-                difference=float((changes["change_after"] - changes["change_before"]).abs().median()),
-                correlation=_rank_correlation(changes),
-                same_verdict=float((both["verdict_before"] == both["verdict_after"]).mean()),
-            )
+            if len(both) >= FEWEST:
+                names = int(first.index[0]), int(second.index[0])
+                difference = (both["change_after"] - both["change_before"]).abs().median()
+                correlation = _rank_correlation(both[["change_before", "change_after"]])
+                same_verdict = (both["verdict_before"] == both["verdict_after"]).mean()
+                found.append(GpuPair(names, float(difference), correlation, float(same_verdict), len(both)))
+        return found
 
-    @cached_property
-    def steady_best(self) -> tuple[str, ...]:
+    @property
+    def steady_best(self) -> Sequence[str]:
         """The families that are among the twice `NAMED` best ones on every GPU."""
-        return self._on_every_device(lambda changes: tuple(changes.families)[: 2 * NAMED])
+        return self._on_every_device(lambda families: families[: 2 * NAMED])
 
-    @cached_property
-    def steady_worst(self) -> tuple[str, ...]:
+    @property
+    def steady_worst(self) -> Sequence[str]:
         """The families that are among the twice `NAMED` worst ones on every GPU, the worst first."""
-        return self._on_every_device(lambda changes: tuple(changes.families)[2 * NAMED :][::-1][: 2 * NAMED])
+        return self._on_every_device(lambda families: families[2 * NAMED :][::-1][: 2 * NAMED])
 
-    def _on_every_device(self, choose: Callable[[Changes], tuple[str, ...]]) -> tuple[str, ...]:
-        chosen = [choose(changes) for changes in self.by_device.values()]
-        return tuple(family for family in choose(self.every) if all(family in each for each in chosen))
+    def _on_every_device(self, choose: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Sequence[str]:
+        chosen = [choose(changes.families) for changes in self.by_device.values()]
+        return [family for family in choose(self.every.families) if all(family in each for each in chosen)]
 
     # ── Versions and data types ─────────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
-    def history(self) -> tuple[History, ...]:
+    def history(self) -> Sequence[History]:
         """Each GPU with several versions of PyTorch: the oldest and the newest."""
-        return tuple(self._histories())
-
-    def _histories(self) -> Iterator[History]:
+        found = []
         for (device, _), rows in grouped(self._sound, "device", "dtype"):
             versions = sorted(set(rows["torch"]), key=version_order)
             old, new = (rows[rows["torch"] == each] for each in (versions[0], versions[-1]))
-            eager, compiled = (_rates(old, new, variant) for variant in VARIANTS)
-            if len(versions) > 1 and eager["is_equal"].any():
-                equal = [Changes(each[each["is_equal"]], less_is_better=False) for each in (eager, compiled)]
-                unequal = int((~compiled["is_equal"]).sum())
-                yield History(str(device), versions[0], versions[-1], equal[0], equal[1], unequal)
+            (eager, _), (compiled, unequal) = (_rates(old, new, variant) for variant in VARIANTS)
+            if len(versions) > 1 and eager.count:
+                found.append(History(str(device), versions[0], versions[-1], eager, compiled, unequal))
+        return found
 
     @cached_property
-    def types(self) -> tuple[TypeGain, ...]:
+    def types(self) -> Sequence[TypeGain]:
         """Each GPU and version whose compiled models ran in several data types: every other one against the base."""
-        return tuple(self._types())
-
-    @cached_property
-    def every_type(self) -> Changes:
-        """All of these, to say where they come from."""
-        found = [each.changes.rows for each in self.types]
-        return Changes(pd.concat(found) if found else self.compared, less_is_better=False)
-
-    def _types(self) -> Iterator[TypeGain]:
+        found = []
         for (device, _), rows in grouped(self._sound, "device", "torch"):
             base = rows[rows["dtype"] == BASE_DTYPE]
             for dtype in sorted(set(rows["dtype"]) - {BASE_DTYPE}):
-                pairs = _rates(base, rows[rows["dtype"] == dtype], "compiled")
-                equal = pairs[pairs["is_equal"]]
-                if not equal.empty:
-                    changes = Changes(equal, less_is_better=False)
-                    yield TypeGain(str(device), str(dtype), changes, len(pairs) - len(equal))
+                changes, unequal = _rates(base, rows[rows["dtype"] == dtype], "compiled")
+                if changes.count:
+                    found.append(TypeGain(str(device), str(dtype), changes, unequal))
+        return found
+
+    @property
+    def every_type(self) -> Changes:
+        """All of these, to say where they come from."""
+        found = [each.changes.rows for each in self.types]
+        return Changes(pd.concat(found) if found else self.every.rows, less_is_better=False)
 
     @cached_property
     def _sound(self) -> pd.DataFrame:
         """The rows that nothing doubts but that their two variants had unequal batches: each variant can still be
         compared with itself."""
-        return where(self._cells, ~self._cells.index.to_series().isin(self._doubted))
-
-
-_OF_THE_PAIR = {"unequal_batches"}
-"""Anomalies of the comparison of eager with compiled, which leave each figure as good as it was."""
+        doubts = self._results.doubts.items()
+        doubted = [label for label, found in doubts if {each.kind for each in found} != {"unequal_batches"}]
+        return self._cells[~self._cells.index.isin(doubted)]
 
 
 def _rank_correlation(two: pd.DataFrame) -> float:
     """Return the correlation of the ranks of two columns, by Spearman."""
-    return float(two.astype(float).rank().corr().to_numpy()[0, 1])
+    return float(two.rank().corr().to_numpy()[0, 1])
 
 
 def _matched(before: pd.DataFrame, after: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -334,18 +242,114 @@ def _matched(before: pd.DataFrame, after: pd.DataFrame, *columns: str) -> pd.Dat
     return both.set_index(both["row_after"].rename(None))
 
 
-def _rates(before: pd.DataFrame, after: pd.DataFrame, variant: VariantName) -> pd.DataFrame:
-    """Return the change in images per second from one to the other, with both, and whether the batches were equal."""
+def _rates(before: pd.DataFrame, after: pd.DataFrame, variant: VariantName) -> tuple[Changes, int]:
+    """Return the changes in images per second from one to the other, with both rates, of the models whose batches were
+    equal, and the number of the other models."""
     rate, size = f"{variant}_images_s", f"{variant}_batch_size"
     both = _matched(before, after, rate, size).dropna(subset=[f"{rate}_before", f"{rate}_after"])
-    first, second = (both[f"{rate}_{end}"].astype(float) for end in ("before", "after"))
-    return pd.DataFrame(
-        {
-            "change": second / first - 1,
-            **{name: after.loc[both.index, name] for name in ("model", "input_size", "family")},
-            "base": both["row_before"],
-            "before": first,
-            "after": second,
-            "is_equal": (both[f"{size}_before"] == both[f"{size}_after"]).astype(bool),
-        }
+    rows = after.loc[both.index, ["model", "input_size", "family"]].assign(
+        base=both["row_before"],
+        before=both[f"{rate}_before"],
+        after=both[f"{rate}_after"],
+        change=both[f"{rate}_after"] / both[f"{rate}_before"] - 1,
     )
+    is_equal = (both[f"{size}_before"] == both[f"{size}_after"]).astype(bool)
+    return Changes(rows[is_equal], less_is_better=False), int((~is_equal).sum())
+
+
+# ── Tables ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class GainTable(NamedTuple):
+    """A table about changes of its subject, `Gains` or a `History`: its headline as a message, the name of these
+    changes, and its lines in the form of `generator.figures.tables`."""
+
+    headline: str
+    changes: str
+    lines: Callable[[Any], pd.DataFrame]
+
+    def caption(self, subject: Gains | History, by_label: Rows, words: Words) -> str:
+        """Return the headline, the facts that all rows behind the changes share, and their number."""
+        headline, rows = words.language.gettext(self.headline), getattr(subject, self.changes).rows
+        if isinstance(subject, History):
+            headline = words.say(headline, old=f"PyTorch {subject.old}", new=f"PyTorch {subject.new}")
+        behind = [by_label[label] for label in (*rows.index, *rows.get("base", ()))]
+        common = words.selection(behind, skip=("model", "batch_size"))
+        message = words.language.ngettext("%(count)s comparison", "%(count)s comparisons", len(rows))
+        return words.facts([words.phrase(headline), common, words.counted(message, len(rows))])
+
+
+def _medians(group: str, order: Changes, columns: Mapping[str, Changes]) -> pd.DataFrame:
+    """One line per group with the median of each column, in the order of the medians of `order`."""
+    groups = order.rows.reset_index(names="row").groupby(group)
+    medians = {name: changes.medians(group) for name, changes in columns.items()}
+    lines = pd.DataFrame(medians | {"models": groups["model"].nunique(), "row": groups["row"].first()})
+    return lines.loc[order.medians(group).index].rename_axis(group).reset_index().set_index("row")
+
+
+def _on_each_gpu(group: str, gains: Gains) -> pd.DataFrame:
+    return _medians(group, gains.every, {f"{CHANGE} {name}": changes for name, changes in gains.by_device.items()})
+
+
+def _intensity(gains: Gains) -> pd.DataFrame:
+    lines = _on_each_gpu("intensity_class", gains).sort_values("intensity_class")
+    lines.insert(0, "bounds", [BOUNDS[int(each) : int(each) + 2] for each in lines.pop("intensity_class")])
+    return lines
+
+
+def _pairs(gains: Gains) -> pd.DataFrame:
+    lines = pd.DataFrame(gains.agreements, [each.device_names[0] for each in gains.agreements])
+    if not lines.empty:
+        lines.insert(1, "points", 100 * lines.pop("difference"))
+    return lines
+
+
+def _losses(gains: Gains) -> pd.DataFrame:
+    names = ["model", "change", "device", "input_size", "eager_images_s", "compiled_images_s"]
+    return gains.every.losses[names].rename(columns={"change": "image_change"})
+
+
+def _with_both_rates(rows: pd.DataFrame, history: History) -> pd.DataFrame:
+    names = {"change": "rate_change", "before": f"{IMAGES} {history.old}", "after": f"{IMAGES} {history.new}"}
+    return rows[["model", *names, "input_size"]].rename(columns=names)
+
+
+def _families_by_type(gains: Gains) -> pd.DataFrame:
+    return _medians("family", gains.every_type, {f"{RATE} {each.dtype}": each.changes for each in gains.types})
+
+
+GAIN_TABLES = {
+    "families": GainTable(
+        N_("Median change in time per image when compiled, by model family"), "every", partial(_on_each_gpu, "family")
+    ),
+    "intensity": GainTable(
+        N_("Median change in time per image when compiled, by FLOP per activation"), "every", _intensity
+    ),
+    "gpus": GainTable(N_("The same models on two GPUs"), "every", _pairs),
+    "losses": GainTable(N_("Where compiling lowers throughput"), "every", _losses),
+    "types": GainTable(
+        N_("Median change in images per second of the compiled model relative to float16 autocast, by model family"),
+        "every_type",
+        _families_by_type,
+    ),
+}
+"""The tables of all models with the newest version of PyTorch."""
+
+HISTORY_TABLES = {
+    "history": GainTable(
+        N_("Median change in images per second in eager mode, from %(old)s to %(new)s"),
+        "eager",
+        lambda history: _medians("family", history.eager, {f"{RATE} eager": history.eager}),
+    ),
+    "regressions": GainTable(
+        N_("Slower in eager mode: from %(old)s to %(new)s"),
+        "eager",
+        lambda history: _with_both_rates(history.eager.losses.iloc[:MOST_REGRESSIONS], history),
+    ),
+    "equal": GainTable(
+        N_("Compiled, in batches of equal size, from %(old)s to %(new)s"),
+        "compiled",
+        lambda history: _with_both_rates(history.compiled.ranked[::-1], history),
+    ),
+}
+"""The tables of a GPU with two versions of PyTorch."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import product
 from typing import Any, get_args
 from urllib.parse import urlencode
@@ -17,14 +16,15 @@ from bench.errors import AtlasError
 from bench.records.record import Workload
 from generator.data.families import slugify
 from generator.data.registry import COORDINATES
-from generator.data.selection import MODES, Row, Rows, by_value, is_comparison
+from generator.data.selection import MODES, Row, Rows, is_comparison
 from generator.figures import charts, drawing
 from generator.figures.charts import Chart
 from generator.figures.markup import Tables, figure
-from generator.figures.tables import Choose
+from generator.figures.tables import Choose, throughput
 from generator.figures.words import Words
 from generator.languages.language import Language
 from generator.pages.atlas import Atlas
+from generator.pages.expressions import nearest
 from generator.pages.site_file import CHARTS, SiteFile, relative_address
 
 MOST_LINES = 400
@@ -41,6 +41,9 @@ Draw = Callable[[Rows, Language], Chart]
 Selection = Mapping[str, Any]
 """Values of coordinates, of the workload or of the family. None is no choice."""
 
+RowTable = tuple[str, Choose, Choose]
+"""A table of rows: its headline as a message, its choice among the selected rows, and its lines."""
+
 
 class Parts:
     """Makes parts of pages. `page` is the URI of the page that asks, to which addresses are relative."""
@@ -48,93 +51,75 @@ class Parts:
     def __init__(self, atlas: Atlas, emit: Emit, site: str) -> None:
         self.page = "index.md"
         self.atlas = atlas
+        self.results = atlas.results
         self.emit = emit
         self.site = site  # the address of the language, "" if the site does not know its own
         self.language = atlas.language
         self.words = Words(atlas.language, html=True)
-        self._labels = cache(self._labels_by)  # goes with this edition
-        self._selected = lru_cache(maxsize=8)(self._select)  # a page asks for the same rows several times
+        self._labels_by = cache(atlas.labels_by)
 
     # ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def select(self, selection: Selection) -> pd.DataFrame:
-        """Return the newest rows that a selection names."""
-        return self._selected(tuple(_chosen(selection)))
-
-    def _select(self, values: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-        if not values:
-            return self.atlas.results.newest
-        chosen = []
-        for coordinate, value in values:
-            labels = self._labels(known_name("selection", coordinate, (*COORDINATES, "workload", "family")))
-            chosen.append(labels[known_name(coordinate.replace("_", " "), value, labels)])
-        return self.atlas.results.newest.loc[sorted(set.intersection(*chosen))]
-
-    def _labels_by(self, coordinate: str) -> Mapping[str, set[int]]:
-        """Return the labels of the newest rows by the value of a coordinate."""
-        found = by_value(self.atlas.labels, map(str, self.atlas.values(coordinate)))
-        foreseen: dict[str, set[int]] = {value: set() for value in FORESEEN.get(coordinate, ())}
-        return foreseen | {value: set(labels) for value, labels in found.items()}
+        """Return the newest rows that a selection names. Raises `AtlasError` for a name or value that none has."""
+        if not (chosen := _chosen(selection)):
+            return self.results.newest
+        found = []
+        for coordinate, value in chosen:
+            labels = self._labels_by(known_name("selection", coordinate, (*COORDINATES, "workload", "family")))
+            if (value,) not in labels:
+                known = {str(each) for (each,) in labels} | {*FORESEEN.get(coordinate, ())}
+                known_name(coordinate.replace("_", " "), str(value), known)
+            found.append(set(labels.get((value,), ())))
+        return self.results.newest.loc[sorted(set.intersection(*found))]
 
     def rows_of(self, labels: Iterable[int]) -> Rows:
         """Return the rows with these labels as plain values."""
-        return [self.atlas.results.by_label[label] for label in labels]
+        return [self.results.by_label[label] for label in labels]
 
     # ── Tables ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @property
     def tables(self) -> Tables:
         """Makes tables of the page."""
-        return Tables(self.words, self.atlas.results, self.source)
+        return Tables(self.words, self.results, self.source)
 
-    def table_of(
-        self,
-        selection: Selection,
-        headline: str,
-        choose: Choose,
-        lines: Choose,
-        *,
-        brief: bool = False,
-        most: int | None = MOST_LINES,
-    ) -> str:
-        """Return a table of the rows that `choose` returns from the selected ones."""
+    def rows_table(self, table: RowTable, *, brief: bool = False, **selection: Any) -> str:
+        """Return a table of some of the selected rows."""
+        headline, choose, lines = table
         cells = choose(self.select(selection))
         if cells.empty:
             return self.nothing()
-        return self.table_about(lines(cells), cells, headline, selection, brief=brief, most=most)
+        most = len(cells) if lines is throughput else None  # all of them, since links lead to each model
+        return self.table(lines(cells), self.language.gettext(headline), cells, selection, brief=brief, most=most)
 
-    def table_about(
+    def table(
         self,
         lines: pd.DataFrame,
-        cells: pd.DataFrame,
         headline: str,
-        selection: Selection,
+        cells: pd.DataFrame | None = None,
+        selection: Selection | None = None,
         *,
         brief: bool = False,
-        most: int | None = MOST_LINES,
+        most: int | None = None,
     ) -> str:
-        """Return a table of the first lines, which are about some cells; it says so where there are more lines."""
+        """Return a table of the first lines, which says so where there are more.
+
+        If the lines are about cells, the caption has the facts that these share.
+        """
         if lines.empty:
             return self.nothing()
-        first = lines.iloc[:most]
-        about = cells if len(first) == len(lines) else cells[cells.index.isin(first.index)]
-        table = self.tables.rows(first, self.rows_of(about.index), headline, brief=brief)
-        return table + self._rest(len(first), len(lines), selection)
-
-    def plain_table(self, lines: pd.DataFrame, caption: str, none: str = "") -> str:
-        """Return a table of lines that are no cells, or the text that there is `none`."""
-        if lines.empty:
-            return self.nothing(none)
-        first = lines.iloc[:MOST_LINES]
-        return self.tables.table(first, escape(caption)) + self._rest(len(first), len(lines), {})
-
-    def _rest(self, shown: int, count: int, selection: Selection) -> str:
-        """Count the lines that a table leaves out; "" where it has all."""
-        if shown == count:
-            return ""
+        first = lines.iloc[: most or MOST_LINES]
+        if cells is None:
+            table = self.tables.table(first, escape(headline))
+        else:
+            about = cells if len(first) == len(lines) else cells[cells.index.isin(first.index)]
+            table = self.tables.rows(first, self.rows_of(about.index), headline, brief=brief)
+        if len(first) == len(lines):
+            return table
         message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
-        numbers = {"shown": self.language.number(shown), "count": self.language.number(count)}
-        return f"\n\n{self.more(self.words.say(message, **numbers), selection)}\n{{ .table-rest }}"
+        numbers = {"shown": self.language.number(len(first)), "count": self.language.number(len(lines))}
+        return f"{table}\n\n{self.more(self.words.say(message, **numbers), selection or {})}\n{{ .table-rest }}"
 
     def more(self, message: str, selection: Selection) -> str:
         """Say that tables leave something out, and where it is."""
@@ -146,28 +131,33 @@ class Parts:
         text = text or self.language.gettext("There is no record for this selection yet.")
         return str(Markup('<p class="no-records">{}</p>').format(text))
 
+    def html_list(self, name: str, items: Iterable[str]) -> str:
+        """Return a list of a class."""
+        lines = Markup().join(Markup("<li>{}</li>\n").format(item) for item in items)
+        return str(Markup('<ul class="{}">\n{}</ul>').format(name, lines))
+
     # ── Charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def chart(self, kind: str, draw: Draw, selection: Selection) -> str:
-        """Return a chart with a row for each of the selected ones; "" where they are few, which a table says as fast.
+    def bars(self, kind: str, draw: Draw, selection: Selection) -> str:
+        """Return a chart with bars for each of the selected rows; "" where they are few, which a table says as fast.
 
-        A bar for each of many would be a wall. Their distribution shows them once, in place of the speedups.
+        Bars for each of many would be a wall. Their distribution shows them once, in place of the speedups.
         """
         cells = self.select(selection)
         if cells.empty:
             return self.nothing()
         if len(cells) > MOST_BARS:
-            return self.distribution(selection) if draw is charts.speedup and is_comparison(cells).any() else ""
-        return self._drawn(kind, draw, selection, cells) if len(cells) >= FEWEST_BARS else ""
+            return self.distribution(selection) if kind == "speedup" and is_comparison(cells).any() else ""
+        return self._chart(kind, draw, cells, selection) if len(cells) >= FEWEST_BARS else ""
 
     def distribution(self, selection: Selection) -> str:
-        """Return a chart of how the speedups of the selected rows are distributed."""
+        """Return a chart of the distribution of the speedups of the selected rows."""
         cells = self.select(selection)
         if not is_comparison(cells).any():
             return self.nothing()
-        return self._drawn("overview", charts.overview, selection, cells)
+        return self._chart("overview", charts.overview, cells, selection)
 
-    def _drawn(self, kind: str, draw: Draw, selection: Selection, cells: pd.DataFrame) -> str:
+    def _chart(self, kind: str, draw: Draw, cells: pd.DataFrame, selection: Selection) -> str:
         name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
         return self.figure(name, draw(self.rows_of(cells.index), self.language), self.in_explorer(selection))
 
@@ -206,13 +196,9 @@ class Parts:
         address = f"{self.relative('explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
         return address, self.language.gettext("Open these records in the explorer")
 
-    def address(self, kind: str, slug: str) -> str:
-        """Return the address of a device, model or family on the site, relative to the page: for HTML and scripts."""
-        return self.relative(self._place(kind, slug))
-
-    def from_root(self, kind: str, slug: str) -> str:
-        """Return the address from the first page of the language."""
-        return relative_address("index.md", self._place(kind, slug))
+    def address(self, kind: str, slug: str, page: str = "") -> str:
+        """Return the address of a device, model or family, relative to this page or another: for HTML and scripts."""
+        return relative_address(page or self.page, self._place(kind, slug))
 
     def source(self, kind: str, slug: str) -> str | None:
         """Return its Markdown file, relative to the page; None on the page that has it."""
@@ -231,16 +217,15 @@ class Parts:
         return f"models/families/{slug}.md" if kind == "family" else f"devices/{slug}.md"
 
 
-def _chosen(selection: Selection) -> list[tuple[str, str]]:
+def _chosen(selection: Selection) -> list[tuple[str, Any]]:
     """Return the coordinates and values of a selection, sorted."""
     known = ((coordinate, value) for coordinate, value in sorted(selection.items()) if value is not None)
-    return [(coordinate, str(getattr(value, "slug", value))) for coordinate, value in known]
+    return [(coordinate, getattr(value, "slug", value)) for coordinate, value in known]
 
 
 def known_name(kind: str, name: str, known: Collection[str]) -> str:
     """Return `name` if it is known. Raises `AtlasError` with the nearest names."""
     if name in known:
         return name
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names[:8]
-    raise AtlasError(f"there is no {kind} {name!r}", remedy=f"did you mean {', '.join(near)}?" if near else "")
+    remedy = nearest(name, known) or f"use a known one, such as {', '.join(sorted(known)[:8])}"
+    raise AtlasError(f"there is no {kind} {name!r}", remedy=remedy)

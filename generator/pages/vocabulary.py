@@ -14,16 +14,14 @@ likewise ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``r
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from functools import lru_cache, partial, wraps
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
 from textwrap import indent
 from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
 
-from bench.errors import AtlasError
-from bench.records.documents import CAPTURE_COMMAND, EXAMPLES, Capture
 from bench.records.record import Workload
 from generator.data import schema
 from generator.data.digits import RowFigure
@@ -32,15 +30,13 @@ from generator.data.registry import N_, N_n
 from generator.data.selection import where
 from generator.figures import charts, matrix, tables
 from generator.figures.sources import OURS, SourceText, source_of
-from generator.figures.tables import Choose
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
-from generator.pages import decision, downloads, examples, explorer, selfcheck
+from generator.pages import decision, documents, downloads, explorer
 from generator.pages.atlas import Atlas
-from generator.pages.gain_tables import caption, gain_tables, history_tables
-from generator.pages.gains import Gains, History
-from generator.pages.parts import MOST_LINES, Emit, Parts, known_name
+from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
+from generator.pages.parts import Emit, Parts, RowTable, known_name
 from generator.pages.site_file import DATA, named_by_content
 
 MOST_FOLDED = 90
@@ -68,43 +64,24 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
     """
     atlas = Atlas(results, language)
     functions = Functions(atlas, emit, address)
-    return {
-        "atlas": atlas,
-        "gains": gains_of(results),
-        "examples": results.examples,
-        **{name: getattr(functions, name) for name, each in vars(Functions).items() if hasattr(each, "is_for_pages")},
-        **filters(language),
-    }
+    named = {name: getattr(functions, name) for name in vars(Functions) if not name.startswith("_")}
+    named |= {name: partial(functions.rows_table, table) for name, table in ROW_TABLES.items()}
+    named |= {each.__name__: partial(each, functions) for each in documents.FUNCTIONS}
+
+    def on_page(function: Callable[..., str]) -> Callable[..., str]:
+        @jinja2.pass_context
+        def called(context: jinja2.runtime.Context, /, *arguments: Any, **selection: Any) -> str:
+            functions.page = context["page"].uri
+            return function(*arguments, **selection)
+
+        return called
+
+    objects = {"atlas": atlas, "gains": gains_of(results), "examples": results.examples}
+    return {**objects, **{name: on_page(each) for name, each in named.items()}, **filters(language)}
 
 
-@lru_cache(maxsize=2)
-def gains_of(results: Results) -> Gains:
-    """Return the gains in throughput of many models, once for all languages."""
-    return Gains(results)
-
-
-def page_function(function: Callable[..., str]) -> Callable[..., str]:
-    """Let pages call a method of `Functions`, which then knows the page."""
-
-    @wraps(function)
-    @jinja2.pass_context
-    def on_page(self: Functions, context: jinja2.runtime.Context, /, *arguments: Any, **selection: Any) -> str:
-        self.page = getattr(context.get("page"), "uri", "index.md")
-        return function(self, *arguments, **selection)
-
-    on_page.is_for_pages = True  # type: ignore[attr-defined]
-    return on_page
-
-
-def row_table(choose: Choose, lines: Choose, headline: str, most: int | None = MOST_LINES) -> Callable[..., str]:
-    """Return the function for pages that makes a table of the rows that `choose` returns."""
-
-    @page_function
-    def table(self: Functions, *, brief: bool = False, **selection: Any) -> str:
-        told = self.language.gettext(headline)
-        return self.table_of(selection, told, choose, lines, brief=brief, most=most)
-
-    return table
+gains_of = lru_cache(maxsize=2)(Gains)
+"""The gains in throughput of many models, once for all languages."""
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -120,10 +97,16 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
     def shown(text: str) -> str:
         return str(words.value(text))
 
-    def digits(x: Any, given: int | None, usual: int, *, percent: bool = False) -> int:
-        """Return the `given` decimals, or else the figure's, or else the usual ones."""
-        known: int = getattr(x, "digits", usual)
-        return given if given is not None else max(0, known - 2) if percent else known
+    def digits(x: Any, usual: int = 3) -> int:
+        """Return the decimals of a figure of a row, or else the usual ones."""
+        return int(getattr(x, "digits", usual))
+
+    def signed_percent(x: float | None, given: int | None = None) -> str:
+        return shown(words.percent(x, max(0, digits(x) - 2) if given is None else given))
+
+    def unsigned_percent(x: float | None) -> str:
+        """Return a change without its sign, for a sentence that says which way it goes: "falls by 45.0%"."""
+        return shown(language.percent(None if x is None else abs(float(x)), max(0, digits(x) - 2)))
 
     def name(text: object) -> str:
         """Return a label, which may be isolated for plain text such as a title, as HTML."""
@@ -137,10 +120,6 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         message = language.ngettext(*NOUNS[known_name("noun", noun, NOUNS)], number)
         return str(words.say(message, count=language.number(number, 0)))
 
-    def unsigned_percent(x: float | None, given: int | None = None) -> str:
-        """Return a change without its sign, for a sentence that says which way it goes: "falls by 45.0%"."""
-        return shown(language.percent(None if x is None else abs(float(x)), digits(x, given, 3, percent=True)))
-
     def told(source: SourceText, workload: str) -> str:
         """Return a source's words on its figures of one workload, after its name."""
         text = words.sentences(map(words.phrase, source.told(workload)))
@@ -151,157 +130,110 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         return typography.unmarked(str(words.names([str(getattr(item, "label", item)) for item in items])))
 
     return {
-        "ms": lambda x, given=None: shown(language.milliseconds(x, digits(x, given, 3))),
-        "seconds": lambda x, given=None: shown(language.seconds(x, digits(x, given, 1))),
+        "ms": lambda x: shown(language.milliseconds(x, digits(x))),
+        "seconds": lambda x: shown(language.seconds(x, digits(x, 1))),
         "percent": lambda x, given=1: shown(language.percent(x, given)),
-        "signed_percent": lambda x, given=None: shown(words.percent(x, digits(x, given, 3, percent=True))),
+        "signed_percent": signed_percent,
         "unsigned_percent": unsigned_percent,
         "rate": lambda x: shown(words.rate(x)),
         "number": lambda x, given=None: shown(language.number(x, given)),
-        "date": lambda day: shown(language.iso_date(day) if isinstance(day, str) else language.date(day)),
+        "date": lambda day: shown(language.date(day)),
         "name": name,
         "names": names,
         "counted": counted,
         "told": told,
-        "listing": examples.listing,
-        "functions": examples.functions,
+        "listing": documents.listing,
+        "functions": documents.functions,
     }
 
 
 # ── Functions ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Functions(Parts):
-    """The functions that pages call."""
-
-    # Tables of rows
-
-    latency_table = row_table(lambda cells: cells, tables.latency, N_("Latency, eager and compiled"))
-    """Eager and compiled latency of the selected cells."""
-
-    cause_table = row_table(tables.cause_rows, tables.causes, N_("Whether compiling helps, and why"))
-    """The verdict on each cell, and its causes."""
-
-    compile_cost_table = row_table(tables.compile_rows, tables.compile_cost, N_("Time to ready and break-even point"))
-    """Time to ready, and the break-even point."""
-
-    break_even_table = row_table(
-        tables.compile_rows, tables.break_even, N_("Break-even point in calls, with 95% intervals")
-    )
-    """Calls until compiling has paid, with an empty and with a filled cache."""
-
-    mode_table = row_table(
-        tables.mode_rows, tables.modes, N_("Modes compared: latency, time to ready, and break-even point")
-    )
-    """The modes of the same cells compared."""
-
-    memory_table = row_table(tables.memory_rows, tables.memory, N_("Peak memory, eager and compiled"))
-    """Peak memory of both variants."""
-
-    efficiency_table = row_table(
-        tables.efficiency_rows, tables.efficiency, N_("Arithmetic done, compared with what the device can do")
-    )
-    """Operations, and the rate at which both variants do them."""
-
-    breaks_table = row_table(
-        tables.break_rows, tables.graph_breaks, N_("Graph breaks, with the reasons that PyTorch gives")
-    )
-    """Where and why Dynamo ended a graph."""
-
-    skips_table = row_table(
-        tables.skip_rows, tables.skips, N_("Skipped CUDA graphs, with the reasons that PyTorch gives")
-    )
-    """Why CUDA graphs were skipped."""
-
-    recompiles_table = row_table(tables.recompile_rows, tables.recompiles, N_("How often each model is recompiled"))
-    """How often Dynamo traced again."""
-
-    versions_table = row_table(
-        tables.version_rows, tables.versions, N_("Compiled and eager latency by PyTorch version")
-    )
-    """The same cells across versions of PyTorch."""
-
-    throughput_table = row_table(
+ROW_TABLES: Mapping[str, RowTable] = {
+    "latency_table": (N_("Latency, eager and compiled"), lambda cells: cells, tables.latency),
+    "cause_table": (N_("Whether compiling helps, and why"), tables.cause_rows, tables.causes),
+    "compile_cost_table": (N_("Time to ready and break-even point"), tables.compile_rows, tables.compile_cost),
+    "break_even_table": (N_("Break-even point in calls, with 95% intervals"), tables.compile_rows, tables.break_even),
+    "mode_table": (N_("Modes compared: latency, time to ready, and break-even point"), tables.mode_rows, tables.modes),
+    "memory_table": (N_("Peak memory, eager and compiled"), tables.memory_rows, tables.memory),
+    "efficiency_table": (
+        N_("Arithmetic done, compared with what the device can do"),
+        tables.efficiency_rows,
+        tables.efficiency,
+    ),
+    "breaks_table": (N_("Graph breaks, with the reasons that PyTorch gives"), tables.break_rows, tables.graph_breaks),
+    "skips_table": (N_("Skipped CUDA graphs, with the reasons that PyTorch gives"), tables.skip_rows, tables.skips),
+    "recompiles_table": (N_("How often each model is recompiled"), tables.recompile_rows, tables.recompiles),
+    "versions_table": (N_("Compiled and eager latency by PyTorch version"), tables.version_rows, tables.versions),
+    "throughput_table": (
+        N_("Change in time per image, with images per second (eager → compiled) and the batch size below it"),
         tables.throughput_rows,
         tables.throughput,
-        N_("Change in time per image, with images per second (eager → compiled) and the batch size below it"),
-        most=None,
-    )
-    """Images per second of both variants, a column for each device: all rows, since links lead to each model."""
+    ),
+    "batch_table": (N_("Speedup by batch size"), tables.batch_rows, tables.batches),
+}
+"""The tables of rows by the name of their function: headline, choice among the selected rows, and lines."""
 
-    batch_table = row_table(tables.batch_rows, tables.batches, N_("Speedup by batch size"))
-    """Speedup of each model, a column for each batch size."""
 
-    @page_function
+class Functions(Parts):
+    """The functions that pages call, besides those of `ROW_TABLES` and of `generator.pages.documents`: all methods
+    without an underscore."""
+
     def slower_table(self, **selection: Any) -> str:
         """The clearest cases in which compiling costs time."""
         lines = tables.slower(self.select(selection))
-        return self.table_about(lines, lines, self.language.gettext("Where the compiled model is slower"), selection)
+        return self.table(lines, self.language.gettext("Where the compiled model is slower"), lines, selection)
 
     # Tables of devices, models, runs
 
-    @page_function
-    def summary_table(self, *, workload: Workload = "latency") -> str:
+    def summary_table(self, *, workload: Workload) -> str:
         """One row per device and source, of one workload."""
         gettext = self.language.gettext
         caption = {
             "latency": gettext("Change in latency when compiled, by device"),
             "throughput": gettext("Change in time per image when compiled, with large batches, by device"),
         }[workload]
-        return self.plain_table(tables.summary(self.select({"workload": workload})), caption)
+        return self.table(tables.summary(self.select({"workload": workload})), caption)
 
-    @page_function
     def devices_table(self, *, machines: bool = False) -> str:
         """The records of each device, or of each test machine of this project."""
         gettext, own = self.language.gettext, {device.slug for device in self.atlas.machines}
         caption = gettext("Test machines") if machines else gettext("All devices")
         cells = self.atlas.cells
-        return self.plain_table(tables.devices(where(cells, cells["device"].isin(own) == machines)), caption)
+        return self.table(tables.devices(where(cells, cells["device"].isin(own) == machines)), caption)
 
-    @page_function
     def models_table(self, **selection: Any) -> str:
         """All models with a page of their own, or the selected ones, with their largest gain."""
         cells = self.select(selection)
         lines = tables.models(where(cells, cells["model"].isin({model.slug for model in self.atlas.models})))
         is_all = not selection and len(self.atlas.models) == len(self.atlas.model)
-        return self.plain_table(
-            lines, self.language.gettext("All models") if is_all else self.language.gettext("Models")
-        )
+        return self.table(lines, self.language.gettext("All models") if is_all else self.language.gettext("Models"))
 
-    @page_function
     def families_table(self, **selection: Any) -> str:
         """The families that have a page, with what compiling does to their models."""
         cells = self.select(selection)
         cells = where(cells, cells["family"].isin(self.atlas.family))
         if self.atlas.listed:  # only those that are known from throughput live with their family
             cells = where(cells, cells["workload"] == "throughput")
-        return self.plain_table(tables.families(cells), self.language.gettext("Models by family"))
+        return self.table(tables.families(cells), self.language.gettext("Models by family"))
 
-    @page_function
     def environment_table(self, **selection: Any) -> str:
         """Devices and software behind the figures."""
         lines = tables.environment(self.select(selection))
         caption = escape(self.language.gettext("Environment of the records"))
         return self.tables.environment(lines, caption) if len(lines) else self.nothing()
 
-    @page_function
     def runs_table(self) -> str:
         """Where the figures come from."""
-        return self.plain_table(tables.runs(self.atlas.results.table), self.language.gettext("Runs"))
+        return self.table(tables.runs(self.results.table), self.language.gettext("Runs"))
 
-    @page_function
     def problems_table(self) -> str:
         """Findings of the data lint."""
-        groups = self.atlas.results.problem_groups
-        none = self.language.gettext("The data lint finds no inconsistencies.")
-        return self.plain_table(tables.problems(groups), self.language.gettext("Findings of the data lint"), none)
+        if not (groups := self.results.problem_groups):
+            return self.nothing(self.language.gettext("The data lint finds no inconsistencies."))
+        return self.table(tables.problems(groups), self.language.gettext("Findings of the data lint"))
 
-    @page_function
-    def selfcheck_table(self) -> str:
-        """The newest checks of the benchmark itself on each device."""
-        return selfcheck.table(self.atlas.results.selfchecks, self.words)
-
-    @page_function
     def sources_list(self) -> str:
         """The protocol of each source of figures, and facts that it leaves open."""
         rows = self.atlas.cells.drop_duplicates(["origin", "profile"])
@@ -316,44 +248,36 @@ class Functions(Parts):
 
     # Charts
 
-    @page_function
     def latency_chart(self, *, brief: bool = False, **selection: Any) -> str:
-        """Latency of both variants."""
-        return self.chart("latency", partial(charts.latency, brief=brief), selection)
+        """Latency of both variants of a few rows."""
+        return self.bars("latency", partial(charts.latency, brief=brief), selection)
 
-    @page_function
     def speedup_chart(self, **selection: Any) -> str:
         """Speedup of each model at each batch size, or the distribution of many."""
-        return self.chart("speedup", charts.speedup, selection)
+        return self.bars("speedup", charts.speedup, selection)
 
-    @page_function
     def overview_chart(self, **selection: Any) -> str:
         """Distribution of the speedup on every device."""
         return self.distribution(selection)
 
     # What decides the gain
 
-    @page_function
     def gain_table(self, of: str, *, device: str = "") -> str:
         """Changes in throughput: ``families``, ``intensity``, ``gpus`` (how well the gains on one tell those on
         another), ``losses`` and ``types``; of a device with two versions ``history``, ``regressions`` and ``equal``
         batches."""
-        results = self.atlas.results
-        gains = gains_of(results)
-        known = history_tables(self._history(device)) if device else gain_tables(gains, results.by_label)
+        gains = gains_of(self.results)
+        by_device = {history.device: history for history in gains.history}
+        subject = by_device[known_name("device with several versions", device, by_device)] if device else gains
+        known = HISTORY_TABLES if device else GAIN_TABLES
         table = known[known_name("table of gains", of, known)]
-        if table.lines.empty:
+        lines = table.lines(subject)
+        if lines.empty:
             return self.nothing()
-        return self.tables.table(table.lines, caption(table, results.by_label, self.words))
-
-    def _history(self, device: str) -> History:
-        """Return the history of a device, which has one."""
-        by_device = {history.device: history for history in gains_of(self.atlas.results).history}
-        return by_device[known_name("device with several versions", device, by_device)]
+        return self.tables.table(lines, table.caption(subject, self.results.by_label, self.words))
 
     # Forms
 
-    @page_function
     def speedup_matrix(self) -> str:
         """Every model on every device, a table for each batch size and mode."""
         found = matrix.matrices(self.atlas.cells)
@@ -365,15 +289,14 @@ class Functions(Parts):
                 "The tables show only the models, devices, and batch sizes with the most records."
             )
             rest = Markup('<p class="table-rest">{}</p>').format(self.more(message, {}))
-        return matrix.MatrixTables(self.words, self.atlas.results, self.address, self.place).html(limited, rest)
+        return matrix.MatrixTables(self.words, self.results, self.address, self.place).html(limited, rest)
 
-    @page_function
     def decision_helper(self, *, short: bool = False) -> str:
         """A form that answers, whose records go to `emit`, and the table of all records for readers without scripts.
 
         The `short` one has no table, and its answer leads to the page that has all of it.
         """
-        results, cells = self.atlas.results, self.atlas.cells
+        results, cells = self.results, self.atlas.cells
         if cells.empty:
             return self.nothing()
         addresses = {
@@ -384,17 +307,17 @@ class Functions(Parts):
             return decision.form(self.atlas, addresses, self.relative("should-i-compile.md"))
         headline = self.language.gettext("The newest record of each benchmark case")
         latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
-        table = self.table_about(decision.lines(latencies), latencies, headline, {}, most=MOST_FOLDED)
+        table = self.table(decision.lines(latencies), headline, latencies, most=MOST_FOLDED)
         title = self.language.gettext("All records as a table")
         return f'{decision.form(self.atlas, addresses)}\n\n???+ decision-records "{title}"\n\n{indent(table, "    ")}\n'
 
-    @page_function
     def explorer(self) -> str:
         """Every record in one table that a script fills; its records go to `emit`."""
-        results, rounds = self.atlas.results, f"{DATA}/rounds/"
+        results, rounds = self.results, f"{DATA}/rounds/"
         for device in explorer.devices_with_rounds(results):
             self.shared(f"{rounds}{device}.json", partial(explorer.rounds_as_json, results, device))
-        data, details = explorer.as_json(results, self.from_root), explorer.details_as_json(results)
+        data = explorer.as_json(results, partial(self.address, page="index.md"))
+        details = explorer.details_as_json(results)
         files = {
             "data": self.shared(named_by_content(f"{DATA}/explorer.json", data), data),
             "details": self.shared(named_by_content(f"{DATA}/explorer-details.json", details), details),
@@ -403,98 +326,45 @@ class Functions(Parts):
         }
         return explorer.place(self.atlas, files, self.address)
 
-    # Inside TorchDynamo
-
-    @page_function
-    def programs(self) -> str:
-        """Links to the example programs, which go to `emit`."""
-        link = Markup('<a href="{}" download><code>{}.py</code></a>')
-        sources = self._examples.sources.items()
-        items = [link.format(self.shared(f"{DATA}/examples/{name}.py", text), name) for name, text in sources]
-        return _list("downloads", items)
-
-    @page_function
-    def graphs_table(self) -> str:
-        """The graphs of a step of training."""
-        return examples.graphs_table(self._examples, self.words)
-
-    @page_function
-    def example_breaks_table(self, *, of: str) -> str:
-        """The graph breaks of a program."""
-        return examples.breaks_table(self._examples, self.words, getattr(self._examples, of)["breaks"])
-
-    @page_function
-    def scores_table(self) -> str:
-        """The errors of the trained networks."""
-        return examples.scores_table(self._examples, self.words)
-
-    @page_function
-    def loss_chart(self) -> str:
-        """The losses of training."""
-        captured = self._examples
-        losses = self.shared(f"{DATA}/losses.csv", partial(examples.losses_as_csv, captured))
-        label = self.words.say(self.language.gettext("Chart data as %(format)s"), format=self.words.value("CSV"))
-        return self.figure("loss", examples.loss_chart(captured, self.words), (losses, label))
-
-    @property
-    def _examples(self) -> Capture:
-        if self.atlas.results.examples is None:
-            raise AtlasError("the examples have no captured output yet", where=str(EXAMPLES), remedy=CAPTURE_COMMAND)
-        return self.atlas.results.examples
-
     # Files
 
-    @page_function
     def downloads(self) -> str:
         """Links to all rows as CSV and JSON, which go to `emit`."""
-        results = self.atlas.results
-        n = len(results.table)
-        counted = self.words.counted(self.language.ngettext(*NOUNS["row"], n), n)
+        count = len(self.results.table)
+        counted = self.words.counted(self.language.ngettext(*NOUNS["row"], count), count)
         items = []
         for kind, made in (("csv", downloads.as_csv), ("json", downloads.as_json)):
-            address = self.shared(f"{_CELLS}.{kind}", partial(made, results))
+            address = self.shared(f"{_CELLS}.{kind}", partial(made, self.results))
             link = Markup('<a href="{}" download>{}</a>').format(address, self.words.value(kind.upper()))
             items.append(self.words.noted(link, counted))
-        return _list("downloads", items)
+        return self.html_list("downloads", items)
 
-    @page_function
     def addresses(self) -> str:
         """The addresses of the files below the site's, with the content of each; the schemas go to `emit`."""
-        gettext = self.language.gettext
-        of_table, of_record = f"{_FILES}/schema.json", f"{_FILES}/record.schema.json"
-        self.shared(of_table, lambda: _as_json(schema.table_schema()))
-        self.shared(of_record, lambda: _as_json(schema.record_schema()))
-        self.shared(schema.V1_URI, schema.V1.read_text("utf-8"))
-        described = {
-            f"{_CELLS}.csv": gettext("every row of every run"),
-            f"{_CELLS}.json": gettext("the same as JSON"),
-            of_table: gettext("what each column means, as JSON Schema"),
-            of_record: gettext("a line of a run file, as JSON Schema"),
-            schema.V1_URI: gettext("the columns of version 1, as JSON Schema"),
-            "feed.xml": gettext("an Atom feed of new records"),
-            "llms.txt": gettext("a list of all pages as Markdown, for language models"),
-        }
-        item, items = Markup('<a href="{}"><code>{}</code></a><br>{}'), []
-        for uri, each in described.items():
-            root = self.to_root if uri.startswith(f"{DATA}/") else ""
-            items.append(item.format(f"{root}{self.relative(uri)}", self.words.value(uri), self.words.phrase(each)))
-        return _list("addresses", items)
+        gettext, items, folder = self.language.gettext, [], f"{DATA}/v{schema.VERSION}"
+        of_table, of_record = (partial(_as_json, each) for each in (schema.table_schema, schema.record_schema))
+        for uri, described, made in (
+            (f"{_CELLS}.csv", gettext("every row of every run"), partial(downloads.as_csv, self.results)),
+            (f"{_CELLS}.json", gettext("the same as JSON"), partial(downloads.as_json, self.results)),
+            (f"{folder}/schema.json", gettext("what each column means, as JSON Schema"), of_table),
+            (f"{folder}/record.schema.json", gettext("a line of a run file, as JSON Schema"), of_record),
+            (schema.V1_URI, gettext("the columns of version 1, as JSON Schema"), partial(schema.V1.read_text, "utf-8")),
+            ("feed.xml", gettext("an Atom feed of new records"), None),
+            ("llms.txt", gettext("a list of all pages as Markdown, for language models"), None),
+        ):
+            address = self.shared(uri, made) if made else self.relative(uri)
+            link = Markup('<a href="{}"><code>{}</code></a><br>{}')
+            items.append(link.format(address, self.words.value(uri), self.words.phrase(described)))
+        return self.html_list("addresses", items)
 
-    @page_function
     def citation(self) -> str:
         """The entry for a bibliography."""
         root = self.site.removesuffix(self.language.prefix)  # the same in all languages
-        return examples.listing(downloads.bibtex(self.atlas.results, root), "bibtex")
+        return documents.listing(downloads.bibtex(self.results, root), "bibtex")
 
 
-_FILES = f"{DATA}/v{schema.VERSION}"
-_CELLS = f"{_FILES}/compile-atlas"
+_CELLS = f"{DATA}/v{schema.VERSION}/compile-atlas"
 
 
-def _as_json(content: Any) -> str:
-    return f"{json.dumps(content, ensure_ascii=False, indent=2)}\n"
-
-
-def _list(name: str, items: Iterable[str]) -> str:
-    lines = Markup().join(Markup("<li>{}</li>\n").format(item) for item in items)
-    return str(Markup('<ul class="{}">\n{}</ul>').format(name, lines))
+def _as_json(of: Callable[[], Any]) -> str:
+    return f"{json.dumps(of(), ensure_ascii=False, indent=2)}\n"

@@ -7,15 +7,21 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
 
 from bench.commands import command_line
+from bench.commands.selection import profile_of, recipes_of
+from bench.plans.profiles import KEEP_MEMORY
 from generator import cli as generator_cli
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "requirements/README.md", "locales/README.md")
-"""Documents for contributors. Those for readers are pages, which have tests of their own."""
+"""Documents for contributors."""
+
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+"""Documents for readers, whose commands stand in blocks."""
 
 EXAMPLES = {"docs/memory.md", "locales/ko/LC_MESSAGES/messages.po"}
 """Files that a recipe tells its reader to make, or that a command makes."""
@@ -23,6 +29,7 @@ EXAMPLES = {"docs/memory.md", "locales/ko/LC_MESSAGES/messages.po"}
 COMMAND = re.compile(
     r"(?:^|`|\S=\S+ )(?:\.venv/bin/)?(python -m (?:bench|generator) ?[^`\n]*|make [a-z-]+)", re.MULTILINE
 )
+CONSOLE = re.compile(r"(?ms)^ *```console\n(.*?)^ *```$")
 PATH = re.compile(
     r"`((?:[\w.-]+/)+(?:[\w.-]+\.(?:py|yml|toml|md|txt|in|po|sh|csv))?|[\w-]+\.(?:in|md|sh|toml|txt|yaml|yml))`"
 )
@@ -36,22 +43,29 @@ def text(name: str) -> str:
 # ── Commands and paths ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("name", [*DOCUMENTS, *PAGES])
 def test_commands_that_are_named_exist(name: str) -> None:
-    makefile = text("Makefile")
-    for line in COMMAND.findall(text(name)):
+    """The options of commands exist, and their values are names that the bench knows."""
+    document = text(name).replace("{{ model.chosen_by }}", "--model ViT")
+    blocks = "".join(CONSOLE.findall(document)).replace(".venv/bin/", "").splitlines()
+    for line in COMMAND.findall(document) if name in DOCUMENTS else blocks:
         match shlex.split(line, comments=True):
             case ["make", target]:
-                assert re.search(rf"(?m)^{target}:", makefile), line
-            case [*_, "--help"]:
+                assert re.search(rf"(?m)^{target}:", text("Makefile")), line
+            case [*_, "--help"] | ["git", "add" | "commit", *_] | [_, "python", "serve.py"]:
                 pass
-            case ["python", "-m", "bench", name_of_command, *arguments]:
-                command = command_line.main.commands[name_of_command]
-                command.make_context(name_of_command, arguments, resilient_parsing=not arguments)
+            case ["export", *settings]:
+                assert dict(setting.split("=") for setting in settings) == KEEP_MEMORY
+            case ["python", "-m", "bench", command, *arguments]:
+                found = command_line.main.commands[command]
+                options = found.make_context(command, arguments, resilient_parsing=not arguments).params
+                if command == "run" and arguments:
+                    profile_of(SimpleNamespace(**options))
+                    assert recipes_of(SimpleNamespace(**options))
             case ["python", "-m", module, *_] if module.startswith("generator."):
                 assert (ROOT / f"{module.replace('.', '/')}.py").exists(), line
-            case ["python", "-m", "generator", command_name, *arguments]:
-                generator_cli.main.commands[command_name].make_context(command_name, arguments, resilient_parsing=True)
+            case ["python", "-m", "generator", command, *arguments]:
+                generator_cli.main.commands[command].make_context(command, arguments, resilient_parsing=True)
             case _:
                 pytest.fail(line)
 
@@ -74,18 +88,15 @@ def ignored() -> set[str]:
 # ── The tree of README.md ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def tree() -> dict[str, str]:
-    """Folder → its line."""
+def tree() -> list[str]:
+    """The packages, in their order."""
     block = re.search(r"(?ms)^## Where things are\n.*?^```\n(.*?)^```", text("README.md"))
     assert block
-    folders: dict[str, str] = {}
+    folders: list[str] = []
     parent = ""
-    for line in block[1].splitlines():
-        match = re.fullmatch(r"( *)(\w+/) +(\S.*)", line)
-        assert match, line
-        indent, folder, what = match.groups()
+    for indent, folder in re.findall(r"(?m)^( *)(\w+/) +\S", block[1]):
         parent = parent if indent else folder
-        folders[parent + folder if indent else folder] = what
+        folders.append(parent + folder if indent else folder)
     return folders
 
 
@@ -95,9 +106,8 @@ def test_the_tree_has_each_package_and_nothing_else() -> None:
         for top in ("bench", "generator")
         for path in (ROOT / top).glob("*/__init__.py")
     }
-    named = set(tree())
-    assert {folder for folder in named if not (ROOT / folder).is_dir()} == set()
-    assert packages - named == set()
+    assert [folder for folder in tree() if not (ROOT / folder).is_dir()] == []
+    assert packages - set(tree()) == set()
 
 
 def test_folders_import_only_from_those_above_them() -> None:
@@ -107,25 +117,15 @@ def test_folders_import_only_from_those_above_them() -> None:
     def place(module: str) -> int:
         return max((at for at, package in enumerate(order) if f"{module}.".startswith(f"{package}.")), default=-1)
 
-    upward = [
-        f"{path.relative_to(ROOT)}: {module}"
-        for top in ("bench", "generator")
-        for path in (ROOT / top).rglob("*.py")
-        for module in imports(path)
-        if path.parent != ROOT / top and place(module) > place(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    ]
-    assert upward == []
+    for path in (*(ROOT / "bench").glob("*/**/*.py"), *(ROOT / "generator").glob("*/**/*.py")):
+        own = place(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        assert [module for module in imports(path) if place(module) > own] == [], path
 
 
 def imports(path: Path) -> Iterator[str]:
     """The modules of this project that a module imports."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
         if isinstance(node, ast.ImportFrom):
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
+            names = [node.module or "", *(f"{node.module}.{name}" for name in names)]
         yield from (name for name in names if name.partition(".")[0] in {"bench", "generator"})
-
-
-# ── Packages and versions ─────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""Every code block of the guide does what its page says: programs run, commands parse, names of PyTorch exist.
+"""The Python of the guide does what its page says: programs run, and names of PyTorch exist.
 
 Blocks come from the Markdown sources, so one run holds for all languages. Models are the shrunken ones of
 `bench.plans.models`: nothing is downloaded, and what is compiled is traced, but not turned into machine code.
@@ -7,14 +7,12 @@ Blocks come from the Markdown sources, so one run holds for all languages. Model
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,14 +20,9 @@ import torch
 import transformers
 from jinja2 import Environment
 
-from bench.commands import command_line
-from bench.commands.selection import profile_of, recipes_of
 from bench.measuring.build import IMAGE
 from bench.plans.models import MODELS, ModelSpec
-from bench.plans.profiles import KEEP_MEMORY
-from generator import cli as generator_cli
 from generator.data.load import load
-from generator.languages.blocks import split
 from generator.languages.language import load_language
 from generator.pages.atlas import Atlas
 
@@ -37,33 +30,34 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md"))
 
-FENCE = re.compile(r"(?ms)^(?P<indent>[ ]*)```(?P<kind>\w+)\n(?P<text>.*?)^(?P=indent)```$")
-
 
 @dataclass(frozen=True)
 class Snippet:
-    """A fenced code block: its place, its language, and its text without the indent of a tab."""
+    """A block of Python: its place, and its text without the indent of a tab."""
 
     page: Path
     line: int
-    kind: str
     text: str
 
     def __str__(self) -> str:
         return f"{self.page.relative_to(DOCS)}:{self.line}"
 
+    def run(self, names: dict[str, Any], **replaced: Any) -> dict[str, Any]:
+        """Run the snippet, with line numbers of its page in any traceback."""
+        text = Environment(autoescape=False, trim_blocks=True).from_string(self.text).render(replaced)
+        exec(compile("\n" * self.line + text, str(self.page), "exec"), names)
+        return names
 
-def snippets(page: Path, kind: str) -> Iterator[Snippet]:
+
+def snippets(page: Path) -> Iterator[Snippet]:
     source = page.read_text(encoding="utf-8")
-    for match in FENCE.finditer(source):
-        if match["kind"] == kind:
-            yield Snippet(page, source.count("\n", 0, match.start()) + 1, kind, textwrap.dedent(match["text"]))
+    for match in re.finditer(r"(?ms)^(?P<indent> *)```python\n(?P<text>.*?)^(?P=indent)```$", source):
+        yield Snippet(page, source.count("\n", 0, match.start()) + 1, textwrap.dedent(match["text"]))
 
 
 START = DOCS / "compile.md"
-PROGRAMS = list(snippets(START, "python"))
-CONTINUED = [page for page in PAGES if page.parent == DOCS and page != START and any(snippets(page, "python"))]
-COMMANDS = [snippet for page in PAGES for snippet in snippets(page, "console")]
+PROGRAMS = list(snippets(START))
+CONTINUED = [page for page in PAGES if page.parent == DOCS and page != START and any(snippets(page))]
 
 
 # ── A hub of shrunken models ────────────────────────────────────────────────────────────────────────────────────────
@@ -113,18 +107,12 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     torch._dynamo.reset()
 
 
-def run(snippet: Snippet, names: dict[str, Any]) -> dict[str, Any]:
-    """Run the snippet, with line numbers of its page in any traceback."""
-    exec(compile("\n" * snippet.line + snippet.text, str(snippet.page), "exec"), names)
-    return names
-
-
 # ── Python ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 def test_complete_programs_run(program: Snippet, hub: None, capsys: pytest.CaptureFixture[str]) -> None:
-    names = run(program, {})
+    names = program.run({})
     assert capsys.readouterr().out.strip()
     is_compiled = isinstance(names["model"], torch._dynamo.OptimizedModule)
     assert is_compiled == ("torch.compile" in program.text)
@@ -140,11 +128,11 @@ def test_compiled_programs_only_add_lines_to_eager_ones() -> None:
 
 @pytest.mark.parametrize("page", CONTINUED, ids=lambda page: page.name)
 def test_snippets_that_go_on_from_the_first_program(page: Path, hub: None, artifacts: None) -> None:
-    names = run(PROGRAMS[0], {})
+    names = PROGRAMS[0].run({})
     with torch.inference_mode():
         names["inputs"] = names["processor"](images=names["image"], return_tensors="pt").to(names["device"])
-        for snippet in snippets(page, "python"):
-            run(snippet, names)
+        for snippet in snippets(page):
+            snippet.run(names)
 
 
 @pytest.fixture
@@ -160,84 +148,27 @@ def artifacts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_snippet_of_each_model_page_loads_its_model(hub: None) -> None:
-    (snippet,) = snippets(DOCS / "models" / "each.md", "python")
-    template = Environment(autoescape=False).from_string(snippet.text)
+    (snippet,) = snippets(DOCS / "models" / "each.md")
     for model in Atlas(load(), load_language("en")).models:
-        text = template.render(model=model)
-        names = run(Snippet(snippet.page, snippet.line, snippet.kind, text), {})
+        names = snippet.run({}, model=model)
         assert isinstance(names["model"], torch._dynamo.OptimizedModule), model.label
-
-
-def test_code_is_no_message_so_all_languages_have_the_same() -> None:
-    for page in PAGES:
-        document = split(page.read_text(encoding="utf-8"))
-        literal = [part for part in document.parts if isinstance(part, str)]
-        for match in FENCE.finditer(page.read_text(encoding="utf-8")):
-            assert any(match["text"] in part for part in literal), page
-
-
-# ── Commands ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def lines(snippet: Snippet) -> Iterator[list[str]]:
-    chosen = re.sub(r"\{\{ *model\.chosen_by *\}\}", "--model ViT", snippet.text)
-    return (shlex.split(line, comments=True) for line in chosen.splitlines() if line.strip())
-
-
-@pytest.mark.parametrize("snippet", COMMANDS, ids=str)
-def test_commands_are_commands(snippet: Snippet) -> None:
-    for words in lines(snippet):
-        match words:
-            case ["python" | ".venv/bin/python", "-m", "bench", *arguments]:
-                check_bench(arguments)
-            case ["python", "-m", "generator", command, *arguments]:
-                generator_cli.main.commands[command].make_context(command, arguments)
-            case ["make", target]:
-                assert re.search(rf"(?m)^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"))
-            case ["git", "add" | "commit", *_]:
-                pass
-            case ["export", *settings]:
-                assert dict(setting.split("=") for setting in settings) == KEEP_MEMORY
-            case [setting, "python", "serve.py"]:
-                check_logs(setting.removeprefix("TORCH_LOGS="))
-            case _:
-                pytest.fail(f"no test knows the command {shlex.join(words)}")
-
-
-def check_bench(arguments: list[str]) -> None:
-    """The options exist, and their values are names that the bench knows."""
-    name, *rest = arguments
-    options = SimpleNamespace(**command_line.main.commands[name].make_context(name, rest).params)
-    if name == "run":
-        profile_of(options)
-        assert recipes_of(options)
-
-
-def check_logs(setting: str) -> None:
-    from torch._logging._internal import log_registry
-
-    known = {*log_registry.log_alias_to_log_qnames, *log_registry.artifact_names}
-    assert {name.lstrip("+-") for name in setting.split(",")} <= known
 
 
 # ── Names in running text ───────────────────────────────────────────────────────────────────────────────────────────
 
-INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-
-
-def inline_code() -> list[tuple[str, str]]:
-    texts = [(page, FENCE.sub("", page.read_text(encoding="utf-8"))) for page in PAGES]
-    return [(page.relative_to(DOCS).as_posix(), code) for page, text in texts for code in INLINE.findall(text)]
-
 
 def test_names_of_pytorch_exist() -> None:
-    for page, code in inline_code():
-        if name := re.match(r"torch(?:\.\w+)+", code):
-            assert resolve_name(name[0]) is not None, f"{page}: {name[0]}"
+    named = {(name, page) for page in PAGES for name in re.findall(r"`(torch(?:\.\w+)+)", page.read_text("utf-8"))}
+    assert named
+    for name, page in named:
+        assert resolve_name(name) is not None, page
 
 
-def test_logs_in_running_text_exist() -> None:
-    settings = [code.removeprefix("TORCH_LOGS=") for _, code in inline_code() if code.startswith("TORCH_LOGS=")]
+def test_logs_exist() -> None:
+    from torch._logging._internal import log_registry
+
+    known = {*log_registry.log_alias_to_log_qnames, *log_registry.artifact_names}
+    named = [re.findall(r"TORCH_LOGS=([\w,+-]+)", page.read_text("utf-8")) for page in PAGES]
+    settings = ",".join(setting for settings in named for setting in settings)
     assert settings
-    for setting in settings:
-        check_logs(setting)
+    assert {name.lstrip("+-") for name in settings.split(",")} <= known

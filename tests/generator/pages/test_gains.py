@@ -1,8 +1,9 @@
-"""What the gains are made of: which rows enter a median, and what is compared with what."""
+"""What the gains are made of: which rows enter a median, what is compared with what, and the tables of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from atlas_data import measured, write
@@ -10,19 +11,35 @@ from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import TOY, Record
 from generator.data.load import load
-from generator.pages.gains import Gains
+from generator.data.selection import records as plain
+from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
 
 
 def gains(folder: Path, *records: Record) -> Gains:
     return Gains(load(write(folder, records)))
 
 
-def test_families_are_ordered_by_their_medians(tmp_path: Path) -> None:
-    found = gains(tmp_path, *VIT, *CONV, *family("few", -0.9, -0.9, -0.9, -0.9)).every
-    assert {name: round(box.median, 6) for name, box in found.families.items()} == {"cnn": -0.5, "vit": -0.1}
-    assert found.best_families == ("cnn", "vit")
-    assert found.slower == 1
-    assert found.losses["model"].tolist() == ["vit4"]
+def lines(table: str, subject: Any) -> Any:
+    """The lines of a table as plain values."""
+    return plain({**GAIN_TABLES, **HISTORY_TABLES}[table].lines(subject))
+
+
+def test_families_are_ordered_by_their_medians_with_one_for_each_gpu(tmp_path: Path) -> None:
+    few = family("few", -0.9, -0.9, -0.9, -0.9)
+    found = gains(tmp_path, *VIT, *CONV, *few, *family("cnn", *[-0.3] * 5, **OTHER))
+    assert found.every.best_families == ("cnn", "vit")
+    first, second = lines("families", found)
+    assert (first["family"], second["family"]) == ("cnn", "vit")
+    assert first["change on RTX 4090"] == pytest.approx(-0.3)
+    assert first["change on RTX 5090"] == pytest.approx(-0.5)
+    assert (first["models"], second["change on RTX 4090"]) == (5, None)
+
+
+def test_losses_begin_with_the_worst(tmp_path: Path) -> None:
+    found = gains(tmp_path, *CONV, *family("vit", 0.3, 0.5))
+    assert found.every.slower == 2
+    shown = [(line["model"], round(line["compiled_images_s"], 1)) for line in lines("losses", found)]
+    assert shown == [("vit1", 66.7), ("vit0", 76.9)]
 
 
 def test_doubts_toys_and_unequal_batches_enter_no_median(tmp_path: Path) -> None:
@@ -34,38 +51,40 @@ def test_doubts_toys_and_unequal_batches_enter_no_median(tmp_path: Path) -> None
     found = gains(tmp_path, *CONV, *doubted).every
     assert (found.count, found.slower) == (5, 0)
     assert found.box.median == pytest.approx(-0.5)
-    assert found.best == found.ranked.index[0]
-    assert found.ranked["model"].iloc[0] == "cnn0"
+    assert found.ranked["model"].loc[found.best] == "cnn0"
 
 
 def test_without_throughput_there_are_no_gains(tmp_path: Path) -> None:
     found = gains(tmp_path, measured())
-    assert (found.every.count, found.torch, found.agreements, found.history, found.types) == (0, "", (), (), ())
+    assert (found.every.count, found.torch, found.agreements, found.history, found.types) == (0, "", [], [], [])
+    assert [lines(name, found) for name in GAIN_TABLES] == [[]] * len(GAIN_TABLES)
 
 
 def test_the_version_that_most_gpus_share_counts(tmp_path: Path) -> None:
     newest = family("cnn", -0.9, torch="2.10.0")
     found = gains(tmp_path, *CONV, *family("cnn", -0.3, -0.3, **OTHER), *newest)
     assert found.torch == "2.9.1"
-    assert list(found.by_device) == ["rtx-4090", "rtx-5090"]
+    assert list(found.by_device) == ["RTX 4090", "RTX 5090"]
 
 
 def test_intensity_falls_into_classes(tmp_path: Path) -> None:
     low = [throughput(f"a{n}", 100.0, 200.0, intensity=100.0) for n in range(5)]
     high = [throughput(f"b{n}", 100.0, 110.0, intensity=800.0) for n in range(5)]
     found = gains(tmp_path, *low, *high, throughput("lone", 100.0, 110.0, intensity=9000.0))
-    classes = found.classes(found.every)
-    assert [(each.low, each.high, each.changes.count) for each in classes] == [(0, 200, 5), (800, 1600, 5)]
-    assert classes[0].changes.box.median == pytest.approx(-0.5)
+    shown = lines("intensity", found)
+    assert [(line["bounds"], line["models"]) for line in shown] == [((0, 200), 5), ((800, 1600), 5)]
+    assert shown[0]["change on RTX 5090"] == pytest.approx(-0.5)
     assert found.intensity_correlation > 0.9
 
 
 def test_gpus_are_compared_over_the_models_that_both_have(tmp_path: Path) -> None:
-    other = family("cnn", -0.5, -0.45, -0.4, -0.35, 0.3, -0.9, **OTHER)
-    (found,) = gains(tmp_path, *CONV, *other).agreements
-    assert (found.count, found.same_verdict) == (5, 0.8)
-    assert found.difference == pytest.approx(0.1)
-    assert found.correlation == pytest.approx(1)
+    found = gains(tmp_path, *CONV, *family("cnn", -0.5, -0.45, -0.4, -0.35, 0.3, -0.9, **OTHER))
+    (pair,) = found.agreements
+    assert (pair.common, pair.same_verdict) == (5, 0.8)
+    assert pair.correlation == pytest.approx(1)
+    (line,) = lines("gpus", found)
+    assert [found.every.rows["device"].loc[label] for label in line["device_names"]] == ["rtx-4090", "rtx-5090"]
+    assert line["points"] == pytest.approx(10)
 
 
 # ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -88,6 +107,17 @@ def test_versions_are_compared_in_equal_batches_alone(tmp_path: Path) -> None:
     assert history.eager.losses["model"].tolist() == ["b"]
     assert history.compiled.ranked["model"].tolist() == ["a"]
     assert history.unequal == 2
+
+
+def test_regressions_are_listed_with_both_rates_the_worst_first(tmp_path: Path) -> None:
+    old = [throughput(f"a{n}", 100.0, 200.0, compiled_batch_size=64, **OLD) for n in range(25)]
+    new = [throughput(f"a{n}", 90.0 - n, 200.0, **NEW) for n in range(25)]
+    (history,) = gains(tmp_path, *old, *new).history
+    first, *others = lines("regressions", history)
+    assert (first["model"], first["images/s with 2.4.0"], first["images/s with 2.9.1"]) == ("a24", 100, 66)
+    assert len(others) == 19
+    assert lines("equal", history) == []
+    assert [line["rate of eager"] for line in lines("history", history)] == pytest.approx([-0.22])
 
 
 # ── Data types ──────────────────────────────────────────────────────────────────────────────────────────────────────

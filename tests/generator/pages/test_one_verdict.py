@@ -16,7 +16,7 @@ import pytest
 from conftest import LANGUAGES, PREFIXES, BuiltSite
 from unpacking import by_device, unpacked
 
-from bench.statistics.verdicts import NOISE, SAME
+from bench.statistics.verdicts import SAME
 from generator.data.load import Results, load
 from generator.data.selection import Row, records
 from generator.figures import matrix
@@ -44,71 +44,43 @@ def cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in names)
 
 
-def tone(row: Row) -> str:
-    return TONES.get(row["verdict"], "").strip()
-
-
-# ── The verdict itself ──────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_verdict_is_what_the_interval_beside_it_says() -> None:
     seen = Counter(row["verdict"] for row in rows())
     assert {"faster", "slower", "inconclusive", "doubtful"} <= set(seen), "the records show each of them"
     for row in rows():
+        low, high = row["speedup_low"], row["speedup_high"]
         if row["row"] in results().doubts:
             assert row["verdict"] == "doubtful"
-        elif row["speedup"] is None:
-            assert row["verdict"] == "unknown"
-        elif row["speedup_low"] is None:
-            clear = (
-                "faster"
-                if row["speedup"] > 1 + NOISE
-                else "slower"
-                if row["speedup"] < 1 / (1 + NOISE)
-                else "inconclusive"
-            )
-            assert (row["origin"], row["verdict"]) == ("published", clear)
-        else:
-            low, high = row["speedup_low"], row["speedup_high"]
-            is_same = low >= 1 / (1 + SAME) and high <= 1 + SAME
-            clear = "faster" if low > 1 + SAME else "slower" if high < 1 / (1 + SAME) else "inconclusive"
-            assert row["verdict"] == ("same" if is_same else clear)
-
-
-# ── Surfaces ────────────────────────────────────────────────────────────────────────────────────────────────────────
+        elif low is not None:
+            assert (row["verdict"] == "faster") == (low > 1 + SAME)
+            assert (row["verdict"] == "slower") == (high < 1 / (1 + SAME))
+            assert (row["verdict"] == "same") == (low >= 1 / (1 + SAME) and high <= 1 + SAME)
 
 
 def test_matrix_and_short_answer_show_the_same_record() -> None:
     leading = set(matrix.leading(results()).values())
     first, *_ = matrix.matrices(results().newest)
     assert set(first.labels.values()) <= leading
-    of_latency = [row for row in rows() if row["workload"] == "latency"]
     led = {cell(row) for row in decided() if row["workload"] == "latency" and row["leads"]}
-    assert led == {cell(row) for row in of_latency if row["row"] in leading}
+    assert led == {cell(row) for row in rows() if row["workload"] == "latency" and row["row"] in leading}
     assert all(row["leads"] for row in decided() if row["workload"] == "throughput"), "the matrix has none of them"
 
 
 def test_data_files_hold_the_verdict() -> None:
     assert {cell(row): row["verdict"] for row in decided()} == {cell(row): row["verdict"] for row in rows()}
-    columns = json.loads(explorer.as_json(results(), lambda *_: "x"))["columns"]
-    packed = columns["verdict"]
+    packed = json.loads(explorer.as_json(results(), lambda *_: "x"))["columns"]["verdict"]
     in_explorer = [packed["of"][at] for at in packed["at"]]
-    for written in (
-        json.loads(downloads.as_json(results())),
-        list(csv.DictReader(io.StringIO(downloads.as_csv(results())))),
-    ):
+    of_csv = csv.DictReader(io.StringIO(downloads.as_csv(results())))
+    for written in (json.loads(downloads.as_json(results())), of_csv):
         assert [row["verdict"] for row in written] == in_explorer == results().table["verdict"].tolist()
-
-
-# ── The built site ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_page_colours_every_change_by_its_verdict(code: str, site: BuiltSite) -> None:
-    verdicts = defaultdict(set)
+    tones = defaultdict(set)
     for row in rows():
         if row["change"] is not None:
-            verdicts[repr(round(row["change"], 6))].add(tone(row))
+            tones[repr(round(row["change"], 6))].add(TONES.get(row["verdict"], "").strip())
     counted = 0
     for path in site.pages(PREFIXES[code]).values():
         if "data-types" in path.parts:  # has changes of rates alone: more is better
@@ -116,9 +88,8 @@ def test_every_page_colours_every_change_by_its_verdict(code: str, site: BuiltSi
         page = path.read_text(encoding="utf-8")
         page = page.partition('id="throughput-')[0] if "versions" in path.parts else page  # likewise, from there on
         for classes, change, text in re.findall(r'<td class="number([^"]*)" data-sort="([^"]*)">(.*?)</td>', page):
-            if change in verdicts and text.count("%") == 1 and ("<br>" not in text or "→" in text):
-                found = re.sub(r"bar-\d+", "", classes).strip()
-                assert found in verdicts[change], f"{path}: {html.unescape(text)}"
+            if change in tones and text.count("%") == 1 and ("<br>" not in text or "→" in text):
+                assert re.sub(r"bar-\d+", "", classes).strip() in tones[change], f"{path}: {html.unescape(text)}"
                 counted += 1
     times = {"latency": 2, "throughput": 1}  # on the pages of devices and of models, or on those of families
     assert counted > sum(times[row["workload"]] for row in rows() if row["change"] is not None)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from atlas_data import measured, write
 from conftest import LANGUAGES
-from guide_figures import Atlas, Row, figures, rendered, text
+from guide_figures import Atlas, figures, rendered, text
 
 from bench.errors import AtlasError
 from generator.data.load import load
@@ -89,33 +89,7 @@ def test_title_and_description_are_translated_and_filled(tmp_path: Path) -> None
     assert values == {"title": "نموذج \u200eConditional-DETR\u200e", "description": "سريع.", "tags": ["a"]}
 
 
-def test_ids_are_the_same_in_all_languages() -> None:
-    ids = {
-        code: [line.rpartition("{")[2] for line in rendered(code)["index.md"].split("\n") if line.startswith("#")]
-        for code in LANGUAGES
-    }
-    assert ids["en"] == ids["zh"] == ids["ja"] == ids["ar"] == [": #is-it-faster}"]
-
-
 # --- figures ----------------------------------------------------------------------------------------------------------
-
-
-def test_branches_follow_the_data(tmp_path: Path) -> None:
-    source = "{% if atlas.slower %}\nSlower.\n{% else %}\nNever.\n{% endif %}\n"
-    assert page(source, tmp_path) == "Never.\n"
-    assert page(source, tmp_path, atlas=Atlas(slower=(Row("ViT", 1.0, 0.1),))) == "Slower.\n"
-
-
-def test_one_page_for_each_device() -> None:
-    assert [uri for uri in rendered("en") if uri.startswith("devices/")] == [
-        "devices/a100.md",
-        "devices/t4.md",
-        "devices/index.md",
-    ]
-
-
-def test_a_page_knows_the_way_to_the_root() -> None:
-    assert "(../index.md)" in rendered("en")["devices/t4.md"]
 
 
 def test_a_table_within_a_list_item_stays_in_it(tmp_path: Path) -> None:
@@ -131,12 +105,12 @@ def test_a_table_within_a_list_item_stays_in_it(tmp_path: Path) -> None:
     [
         ("Text\n{{ atlas.lates }}\n", 2, "no figure 'lates' in Atlas", "latest"),
         ("Text\n\n{{ atlass.latest }}\n", 3, "no figure 'atlass'", "atlas"),
-        ("{{ tabel(device=1) }}\n", 1, "no figure 'tabel'", "table"),
         ("Text {{ 3 | mss }}\n", 1, "no filter 'mss'", "ms"),
         ("---\ntitle: T\n---\n\nText {{ device.label }}\n", 5, "no figure 'device'", ""),
         ("---\ntitle: T\ndescription: D {{ atlas.lates }}\n---\n", 3, "no figure 'lates'", "latest"),
         ("{% for x in y %}\n", 1, "", "raw"),
         ("\n\n{{ table() }}\n", 3, "cannot be evaluated", "arguments"),
+        ("{{ [] | first | ms }}\n", 1, "sequence was empty", "arguments"),
         ("---\ntitle: a: b\n---\n", 2, "not valid YAML", "quotes"),
         ("---\ntitle: {{ x }}\n---\n", 2, "", "quotes"),
         ("---\n- a\n---\n", 2, "not a list of keys", "title"),
@@ -190,17 +164,6 @@ def test_lines_of_errors_are_those_of_the_page_in_every_language(tmp_path: Path)
     with pytest.raises(AtlasError) as error:
         page("It takes\n{{ 7 | ms }}.\n\n{{ atlas.lates }}\n", tmp_path, "zh", ZH)
     assert error.value.where == "docs/index.md:4"
-
-
-def test_an_error_of_a_figure_gets_the_line_of_the_page(tmp_path: Path) -> None:
-    def refuse(**_: str) -> str:
-        raise AtlasError("there is no device 'z9'", remedy="use a100")
-
-    (tmp_path / "index.md").write_text("Text\n\n{{ chart(device='z9') }}\n", encoding="utf-8")
-    language = load_language("en")
-    with pytest.raises(AtlasError) as error:
-        [each.content for each in render_pages(language, Expressions({**figures(language), "chart": refuse}), tmp_path)]
-    assert (error.value.what, error.value.where) == ("there is no device 'z9'", f"{tmp_path.name}/index.md:3")
 
 
 @pytest.mark.parametrize(

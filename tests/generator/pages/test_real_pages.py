@@ -40,14 +40,6 @@ def _in_language(link: str) -> str:
     return re.sub(r"^(?:\.\./)+(?=data/(?!#|$))", "../", link)
 
 
-def prose(page: str) -> str:
-    page = re.sub(r"```.*?```|^\|.*?$", " ", page, flags=re.DOTALL | re.MULTILINE)
-    page = re.sub(r"\]\([^()]*\)\{[^{}]*\}", "。", page)  # buttons stand apart
-    page = re.sub(r"`[^`]*`", "A", re.sub(r"\]\([^()]*\)", "", page))
-    page = re.sub(r"<br[^<>]*>|</t[dh]>", "\n", page)
-    return re.sub(r"<[^<>]*>|\*\*|\[|\]", "", page)
-
-
 @pytest.mark.parametrize("code", LANGUAGES[1:])
 def test_every_language_has_the_same_pages_with_the_same_structure(code: str) -> None:
     assert pages(code).keys() == pages("en").keys()
