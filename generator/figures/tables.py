@@ -392,19 +392,6 @@ def batch_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return cells.iloc[:0], cells.iloc[:0]
 
 
-def best_row(cells: pd.DataFrame) -> int | None:
-    """Return the label of the trusted comparison with the largest gain, None where nothing gains clearly."""
-    best = _best_first(cells).index.tolist()
-    return best[0] if best else None
-
-
-def worst_row(cells: pd.DataFrame) -> int | None:
-    """Return the label of the trusted comparison with the largest loss, or the smallest gain where none is slower."""
-    slower = slower_rows(cells)
-    changes = (trusted(cells) if slower.empty else slower)["change"]
-    return None if changes.empty else int(changes.index[int(changes.argmax())])
-
-
 def _beside(lines: pd.DataFrame, series: str, labels: pd.DataFrame, order: Callable[[Any], Any]) -> pd.DataFrame:
     """Return the lines with the columns of a series, in this order: the labels of the rows that each shows."""
     return lines.assign(**{f"{series} {name}": labels[name].array for name in sorted(labels, key=order)})

@@ -90,13 +90,6 @@ def test_a_summary_of_throughput_has_the_newest_version_and_no_doubts(tmp_path: 
     assert rows_of(tmp_path).loc[line["best_model"], "model_label"] == "m9"
 
 
-def test_the_best_row_is_not_a_doubtful_one(results: Results) -> None:
-    rows = chosen(results, device="a100")
-    trusted, largest = tables.best_row(rows), rows["change"].idxmin()
-    assert tuple(results.table.loc[[trusted, largest], "model"]) == ("conditional-detr", "resnet")
-    assert tables.best_row(rows.loc[[largest]]) is None
-
-
 def test_versions_of_a_throughput_are_no_versions_of_a_latency(tmp_path: Path) -> None:
     found = [throughput("a", 100.0, 200.0 + len(torch), torch=torch) for torch in ("2.4.0", "2.10.0")]
     assert tables.version_rows(rows_of(tmp_path, *found)).empty
