@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -18,7 +19,7 @@ from generator.pages.expressions import Expressions
 from generator.pages.pages import render, render_pages
 from generator.pages.site_file import SiteFile
 
-GUIDE = Path(__file__).parent / "guide"
+GUIDE, GOLDEN = (Path(__file__).parent / name for name in ("guide", "golden"))
 
 
 class Device(NamedTuple):
@@ -95,6 +96,21 @@ def proper_names() -> set[str]:
     found.update(short_name(each.environment.device_name) for each in documents)
     found.update([short_name(results.examples.device_name)] if results.examples else [])
     return {*load_glossary().keep, *calendar.month_name, *found} - {""}
+
+
+def expect_golden(folder: str, made: Mapping[str, str]) -> None:
+    """Compare texts with the files of a folder below tests/golden.
+
+    After a wanted change: ``UPDATE_GOLDEN=1 python -m pytest tests/generator/pages``, and look at the difference.
+    """
+    golden = GOLDEN / folder
+    if os.environ.get("UPDATE_GOLDEN"):
+        for name, content in made.items():
+            (golden / name).parent.mkdir(parents=True, exist_ok=True)
+            (golden / name).write_text(content, encoding="utf-8")
+    assert made.keys() == {path.relative_to(golden).as_posix() for path in golden.rglob("*.md")}
+    for name, content in made.items():
+        assert content == (golden / name).read_text(encoding="utf-8"), name
 
 
 def copy_of_guide(folder: Path) -> Path:

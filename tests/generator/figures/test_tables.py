@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from atlas_data import KEEPING, ON_CPU, PUBLISHED, measured, measurement, telling, write
 from throughput_records import throughput
 
-from bench.records.record import Record, Status
+from bench.records.record import Record
 from generator.data.load import Results, load
 from generator.data.registry import column
 from generator.data.selection import records as plain, trusted
@@ -34,15 +33,6 @@ def rows_of(tmp_path: Path, *found: Record) -> pd.DataFrame:
     return load(write(tmp_path, found)).newest
 
 
-def test_latency_columns_are_what_tells_rows_apart(results: Results) -> None:
-    one_table = tables.latency(chosen(results, device="a100", torch="2.0.1", batch_size=1))
-    assert ([*one_table], len(one_table)) == (["model", "change", "speedup", "eager_ms", "compiled_ms"], 12)
-    assert [*tables.latency(chosen(results, model="detr"))][:4] == ["device", "change", "batch_size", "torch"]
-    everything = tables.latency(results.newest)
-    assert [*everything][:6] == ["model", "change", "device", "compile_mode", "batch_size", "torch"]
-    assert len(everything) == 136
-
-
 def test_the_conclusion_follows_the_name_and_the_source_comes_last(told: pd.DataFrame, results: Results) -> None:
     both = pd.concat([told, results.newest], ignore_index=True)
     made = (tables.latency, tables.slower, tables.compile_cost, tables.break_even, tables.modes, tables.memory)
@@ -51,13 +41,6 @@ def test_the_conclusion_follows_the_name_and_the_source_comes_last(told: pd.Data
         assert column(str(first)).decisive, lines
         assert "origin" not in others[:-1], lines
     assert [*tables.break_even(tables.compile_rows(told))][1:3] == ["break_even_calls", "break_even_warm_calls"]
-
-
-def test_intervals_and_rarer_coordinates_are_columns_where_any_differ(tmp_path: Path) -> None:
-    lines = tables.latency(rows_of(tmp_path, measured(), measured(batch_size=4, status=Status.CRASH, reason="x")))
-    assert "dtype" not in lines
-    assert lines["interval"].notna().tolist() == [True, False]
-    assert "dtype" in tables.latency(rows_of(tmp_path, measured(run="half", dtype="float16")))
 
 
 def test_summary_has_a_line_per_device_and_source(tmp_path: Path) -> None:
@@ -115,13 +98,6 @@ def test_slower_counts_only_what_is_surely_slower(tmp_path: Path) -> None:
     assert list(tables.slower(rows_of(tmp_path, *records))["batch_size"]) == [16, 4]
 
 
-def test_compile_cost_leaves_published_rows_out(results: Results, tmp_path: Path) -> None:
-    assert tables.compile_cost(tables.compile_rows(results.newest)).empty
-    (line,) = plain(tables.compile_cost(tables.compile_rows(rows_of(tmp_path, measured()))))
-    assert (line["compile_cold_s"], line["compile_warm_s"], line["graphs"]) == (20.0, 5.0, 1)
-    assert line["break_even_calls"] == pytest.approx(10_000, rel=0.05)
-
-
 # ── What a measurement knows besides latency ────────────────────────────────────────────────────────────────────────
 
 
@@ -135,33 +111,6 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
         measured(model="DETR", checkpoint="facebook/detr"),
     ]
     return load(write(tmp_path_factory.mktemp("results"), records)).newest
-
-
-def test_modes_of_a_cell_stand_together_default_first(told: pd.DataFrame) -> None:
-    lines = plain(tables.modes(tables.mode_rows(told)))
-    assert [line["compile_mode"] for line in lines] == ["default", "reduce-overhead"]
-    assert {told["model"].iloc[0], *tables.mode_rows(told)["model"]} == {"vit"}
-    assert {"compiled_ms", "change", "compile_cold_s", "compile_warm_s", "break_even_calls"} <= lines[0].keys()
-    assert lines[1]["break_even_calls"] == math.inf
-
-
-def test_breaks_and_skips_are_told_once_a_model_with_their_modes(told: pd.DataFrame) -> None:
-    first, second = plain(tables.graph_breaks(tables.break_rows(told)))
-    assert (first["model"], first["modes"]) == ("vit", ("default", "reduce-overhead"))
-    assert (first["reason"], first["location"]) == ("call <print>", "transformers/vit.py:7")
-    assert second["location"] == ""
-    assert list(tables.skips(tables.skip_rows(told))["reason"]) == ["mutated inputs"]
-    (line,) = plain(tables.recompiles(tables.recompile_rows(told)))
-    assert (line["dynamic"], line["batch_size_recompiles"]) == ("auto", 2)
-    assert line["modes"] == ("default", "reduce-overhead")
-
-
-def test_versions_compare_the_newest_with_the_oldest(told: pd.DataFrame) -> None:
-    lines = tables.versions(tables.version_rows(told))
-    (line,) = plain(lines)
-    assert [*lines] == ["model", "version_change", "version 2.9.1", "version 2.13.0"]
-    assert line["version_change"]["compiled"] == pytest.approx(8 / 10 - 1, rel=0.05)
-    assert line["version_change"]["eager"] == pytest.approx(10 / 12 - 1, rel=0.05)
 
 
 def test_what_keeping_memory_changes_is_told_by_the_newest_runs_of_both_ways(tmp_path: Path) -> None:
@@ -181,23 +130,3 @@ def test_what_keeping_memory_changes_is_told_by_the_newest_runs_of_both_ways(tmp
     ((default,), (keep,)) = map(plain, pairs)
     assert (default["run"], keep["run"]) == ("default", "keep")
     assert all(rows.empty for rows in tables.malloc_pairs(load(PUBLISHED).table))
-
-
-def test_environment_shows_each_distinct_one_the_newest_first(results: Results, tmp_path: Path) -> None:
-    published = tables.environment(chosen(results, device="v100"))
-    assert ([*published], len(published)) == (["torch"], 2)
-    cpu = ON_CPU | {"environment": {"cores": 2, "settings": {"TF32": "off"}}}
-    new = [measured(run="new", day=2, batch_size=size, **cpu) for size in (1, 4)]
-    lines = tables.environment(rows_of(tmp_path, measured(run="old", torch="2.12.0", **cpu), *new))
-    assert list(lines["torch"]) == ["2.13.0", "2.12.0"]
-    assert lines["settings"].iloc[0] == '{"TF32": "off"}'
-    assert "driver" not in lines
-
-
-def test_runs_are_told_with_all_their_records(tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
-    records = [measured(run="old", day=1), measured(run="new", day=2), measured(run="new", day=2, process=1)]
-    lines = plain(tables.runs(load(write(tmp_path, records)).table))
-    assert [(line["run"], line["records"]) for line in lines] == [("new", 2), ("old", 1), ("huggingface-2023", 136)]
-    assert lines[2]["licence"] == "Apache-2.0"
-    assert len(lines[2]["device_names"]) == 3

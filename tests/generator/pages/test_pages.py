@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from atlas_data import measured, write
 from conftest import LANGUAGES
-from guide_figures import Atlas, figures, rendered, text
+from guide_figures import Atlas, expect_golden, figures, rendered, text
 
 from bench.errors import AtlasError
 from generator.data.load import load
-from generator.languages import front_matter
 from generator.languages.language import catalog_path, load_language
 from generator.pages.expressions import Expressions
 from generator.pages.pages import expressions_of, render_pages
-from generator.pages.site_file import relative_address
-
-GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
 
 def page(source: str, folder: Path, code: str = "en", catalog: str = "", atlas: Atlas | None = None) -> str:
@@ -39,27 +34,13 @@ def page(source: str, folder: Path, code: str = "en", catalog: str = "", atlas: 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_pages_are_as_they_were(code: str) -> None:
-    """After a wanted change: ``UPDATE_GOLDEN=1 python -m pytest tests/generator/pages/test_pages.py``, and look at the
-    difference."""
-    pages = rendered(code)
-    if os.environ.get("UPDATE_GOLDEN"):
-        for uri, content in pages.items():
-            (GOLDEN / code / uri).parent.mkdir(parents=True, exist_ok=True)
-            (GOLDEN / code / uri).write_text(content, encoding="utf-8")
-    golden = {path.relative_to(GOLDEN / code).as_posix(): path for path in (GOLDEN / code).rglob("*.md")}
-    assert pages.keys() == golden.keys()
-    for uri, content in pages.items():
-        assert content == golden[uri].read_text(encoding="utf-8"), uri
+    expect_golden(code, rendered(code))
 
 
 # --- translation ------------------------------------------------------------------------------------------------------
 
 HEADER = 'msgid ""\nmsgstr "Language: zh\\n"\n\n'
 ZH = 'msgid "It takes {{ 7 | ms }}."\nmsgstr "耗时{{ 7 | ms }}。"\n'
-
-
-def test_values_get_their_space_in_chinese(tmp_path: Path) -> None:
-    assert page("It takes\n{{ 7 | ms }}.\n", tmp_path, "zh", ZH) == "耗时 7.000\u00a0ms。\n"
 
 
 def test_a_missing_translation_is_marked_and_counted(tmp_path: Path) -> None:
@@ -76,17 +57,6 @@ def test_a_translation_with_other_expressions_is_refused_with_its_place(tmp_path
         page("It takes {{ 7 | ms }}.\n", tmp_path, "zh", HEADER + ZH.replace("耗时{{ 7", "耗时{{ 8"))
     assert error.value.where.endswith("messages.po:4")
     assert "{{ 7 | ms }}" in error.value.remedy
-
-
-def test_title_and_description_are_translated_and_filled(tmp_path: Path) -> None:
-    source = "---\ntitle: Model {{ atlas.best.model | name }}\ndescription: Fast.\ntags: [a]\n---\n\n{{ 1 }}\n"
-    catalog = (
-        'msgid "Model {{ atlas.best.model | name }}"\nmsgstr "نموذج {{ atlas.best.model | name }}"\n\n'
-        'msgid "Fast."\nmsgstr "سريع."\n'
-    )
-    html = page(source, tmp_path, "ar", catalog)
-    values = front_matter.parse(html[: html.rindex("---\n") + 4], "x").values
-    assert values == {"title": "نموذج \u200eConditional-DETR\u200e", "description": "سريع.", "tags": ["a"]}
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------
@@ -164,19 +134,3 @@ def test_lines_of_errors_are_those_of_the_page_in_every_language(tmp_path: Path)
     with pytest.raises(AtlasError) as error:
         page("It takes\n{{ 7 | ms }}.\n\n{{ atlas.lates }}\n", tmp_path, "zh", ZH)
     assert error.value.where == "docs/index.md:4"
-
-
-@pytest.mark.parametrize(
-    ("page", "target", "expected"),
-    [
-        ("index.md", "data.md", "data/"),
-        ("index.md", "index.md", "./"),
-        ("data.md", "index.md", "../"),
-        ("devices/a100.md", "devices/index.md", "../../devices/"),
-        ("devices/index.md", "models/vit.md", "../models/vit/"),
-        ("devices/index.md", "reindex.md", "../reindex/"),
-        ("devices/a100.md", "data/x.csv", "../../data/x.csv"),
-    ],
-)
-def test_addresses_are_relative_to_the_page(page: str, target: str, expected: str) -> None:
-    assert relative_address(page, target) == expected
