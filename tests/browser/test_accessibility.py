@@ -128,42 +128,6 @@ def test_the_focus_is_always_seen(address: str, width: int, steps: int, page: Pa
     assert [place for place in places if not (place["marked"] and place["inside"]) or place["covered"]] == []
 
 
-def test_header_by_keyboard(browser: Browser, hosted_site: str) -> None:
-    """Skip link, colours, search and languages, in this order or by their keys."""
-    page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")  # one with a search
-    page.goto(f"{hosted_site}devices/")
-    page.keyboard.press("Tab")
-    expect(page.locator(".md-skip")).to_be_focused()
-    page.locator(".md-option:has(+ label:not([hidden]))").focus()
-    page.keyboard.press("Enter")
-    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "slate")
-    page.keyboard.press("Enter")
-    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "default")
-    page.locator("h1").click()
-    page.keyboard.press("/")
-    expect(page.locator(".md-search__input")).to_be_focused()
-    page.keyboard.type("ConvNeXT")
-    expect(page.locator(".md-search-result__link").first).to_be_visible()
-    for _ in range(20):  # results that still come take the focus back, and the key with it
-        page.locator(".md-search__input").focus()
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Enter")
-        page.wait_for_timeout(500)
-        if "/convnext/" in page.url:
-            break
-    page.wait_for_url("**/convnext/**")
-    page.locator(".md-select button").focus()
-    link = page.locator(".md-select__link[hreflang=zh]")
-    for _ in LANGUAGES:
-        page.keyboard.press("Tab")
-        if link.evaluate("link => link === document.activeElement"):
-            break
-    expect(link).to_be_visible()
-    page.keyboard.press("Enter")
-    page.wait_for_function("() => document.documentElement.lang === 'zh'")
-    page.close()
-
-
 def test_the_drawer_of_a_phone_by_keyboard(page: Page, hosted_site: str) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     page.goto(f"{hosted_site}compile/")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, THOROUGH
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from unpacking import by_device, unpacked
 
 from bench.statistics.verdicts import SAME
@@ -96,15 +96,6 @@ RECOMMEND = """async ([module, cases]) => {
 }"""
 
 
-OF_FILES = """async ([module, files, calls]) => {
-  const { recommend, unpacked } = await import(module)
-  const isRecord = row => row.origin !== "estimated"
-  const rows = files.flatMap(text => unpacked(JSON.parse(text)).rows).filter(isRecord)
-  const hasInterval = row => row.speedup && row.speedup[1] !== null
-  return rows.map(row => [row.status, row.verdict, hasInterval(row), recommend(row, calls, "cold")])
-}"""
-
-
 def figures(page: Page) -> dict[str, str]:
     """The figures of the answer, by heading."""
     found = page.locator(".decision-answer dl > div")
@@ -118,32 +109,6 @@ def test_each_outcome(page: Page, hosted_site: str) -> None:
     assert outcomes == [case[3] for case in CASES]
     texts = json.loads(page.locator("[data-decision]").get_attribute("data-texts") or "")
     assert set(outcomes) == set(texts["outcomes"]), "every outcome has words, and is tested"
-
-
-ESTIMATED = {"estimated-faster", "estimated-slower", "estimated-open"}
-"""What it answers where a record says nothing, and its relatives do."""
-
-OUTCOMES = {
-    "faster": {"compile", "few-calls", "close-calls", "cost-unknown", "likely"},
-    "slower": {"slower"},
-    "same": {"close"},
-    "inconclusive": {"close"},
-    "doubtful": {"doubtful", *ESTIMATED},
-    "unknown": {"unknown", *ESTIMATED},
-}
-"""What the form may answer to a row with a verdict, unless the row has failed."""
-
-
-def test_the_answer_to_each_record_is_its_verdict(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}{ADDRESS}")
-    module = f"{hosted_site}assets/javascripts/decision/recommend.js"
-    for calls in (1, 10**9):
-        answers = page.evaluate(OF_FILES, [module, list(files().values()), calls])
-        assert len(answers) > 9000
-        for status, verdict, has_interval, outcome in answers:
-            failed = set() if status == "pass" else {"compiled-failed", "eager-failed", "wrong", "unknown"}
-            assert outcome in OUTCOMES[verdict] | failed
-            assert outcome != "compile" or has_interval, "no advice without an interval"
 
 
 # ── The form ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -222,18 +187,6 @@ def test_it_works_after_instant_navigation_and_follows_the_language(page: Page, 
     switch(page, "ja")
     expect(page.locator("input[name=calls]")).to_have_value("77")
     expect(page.locator(".decision-outcome")).to_be_visible()
-
-
-def test_without_scripts_the_table_says_it_all(browser: Browser, hosted_site: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{hosted_site}ar/{ADDRESS}")
-    expect(page.locator(".decision form")).to_be_hidden()
-    table = page.locator(".table table").first
-    expect(table).to_be_visible()
-    assert table.locator("tbody tr").count() >= 90
-    expect(table.locator("tbody tr").first).to_be_visible()
-    context.close()
 
 
 # ── Both questions ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -8,22 +8,11 @@ import re
 import pytest
 from playwright.sync_api import Page, Request, ViewportSize, expect
 
-from browser.kinds import PREFIXES, arrived, enter
-from browser.test_kinds import TOO_WIDE
+from browser.kinds import arrived, enter
 
 pytestmark = pytest.mark.browser
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
-PHONE: ViewportSize = {"width": 390, "height": 844}
-
-"""The lightness of each colour, by its class."""
-
-SWIPED = """frame => {
-  frame.scrollLeft = getComputedStyle(frame).direction === "rtl" ? -150 : 150
-  return frame.scrollLeft
-}"""
-
-LEFT = "element => element.getBoundingClientRect().left"
 
 
 def caption(page: Page) -> str:
@@ -64,40 +53,6 @@ def test_batch_size_and_mode_are_chosen_by_keyboard(page: Page, hosted_site: str
     expect(page.locator(".matrix tbody tr")).to_have_count(12)
     assert page.locator(".matrix table").count() == 1
     assert page.evaluate("window.sameDocument"), "the page was loaded anew"
-
-
-def test_a_cell_leads_to_its_table(page: Page, hosted_site: str) -> None:
-    page.goto(hosted_site)
-    cell = page.get_by_role("link", name=re.compile(r"^DETR on A100: .* \(faster\)$"))
-    shown = float(cell.inner_text().rstrip("×"))
-    cell.focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"{hosted_site}devices/a100/#torch-2-0-1-default-batch-1")
-    heading = page.locator("#torch-2-0-1-default-batch-1")
-    expect(heading).to_be_in_viewport()
-    table = heading.locator("xpath=following::div[contains(@class, 'table')][1]")
-    row = table.locator("tr", has=page.get_by_role("link", name="DETR", exact=True))
-    figures = row.locator("[data-sort]").evaluate_all("all => all.map(each => Number(each.dataset.sort))")
-    assert [each for each in figures if each == pytest.approx(shown, rel=0.05)], "the figure of the cell is in its row"
-
-
-@pytest.mark.parametrize("code", ["en", "ar"])
-def test_on_a_phone_columns_are_swiped_below_a_fixed_one(code: str, page: Page, hosted_site: str) -> None:
-    page.set_viewport_size(PHONE)
-    page.goto(hosted_site + PREFIXES[code])
-    frame = page.locator(".matrix .table")
-    expect(frame.locator("tbody tr").first).to_be_in_viewport()
-    assert page.evaluate(TOO_WIDE) == []
-    first, second = (frame.locator(f"tbody tr:first-child > :nth-child({n})") for n in (1, 2))
-    before = first.evaluate(LEFT), second.evaluate(LEFT)
-    moved = frame.evaluate(SWIPED)
-    assert abs(moved) > 50
-    assert first.evaluate(LEFT) == pytest.approx(before[0], abs=1), "the name of the model stays"
-    assert second.evaluate(LEFT) == pytest.approx(before[1] - moved, abs=2), "the figures move"
-    sizes = frame.locator("thead :is(a, small)").evaluate_all(
-        "all => all.map(each => parseFloat(getComputedStyle(each).fontSize))"
-    )
-    assert min(sizes) >= 10
 
 
 # ── The short form ──────────────────────────────────────────────────────────────────────────────────────────────────
