@@ -1,4 +1,4 @@
-"""A built page as tests read it: language, title, links, headings and tables. No dependency, no browser."""
+"""A built page as tests read it: language, title, head, links, headings and tables. No dependency, no browser."""
 
 from __future__ import annotations
 
@@ -10,15 +10,6 @@ VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "met
 
 
 @dataclass
-class Table:
-    """Cells as text. `heading` is the id of the heading above it."""
-
-    heading: str
-    header: list[str] = field(default_factory=list)
-    rows: list[list[str]] = field(default_factory=list)
-
-
-@dataclass
 class HtmlPage:
     """What `read` found."""
 
@@ -26,10 +17,11 @@ class HtmlPage:
     direction: str = ""
     title: str = ""
     h1: str = ""
-    ids: set[str] = field(default_factory=set)
+    said: dict[str, str] = field(default_factory=dict)  # in the head: content by name, and the canonical address
+    alternates: dict[str, str] = field(default_factory=dict)  # address by language
     links: list[str] = field(default_factory=list)  # every href and src, but not those of <a> to other hosts
     external: list[str] = field(default_factory=list)  # what a browser would fetch from elsewhere
-    tables: list[Table] = field(default_factory=list)
+    tables: list[list[list[str]]] = field(default_factory=list)  # rows of cells as text, the head first
     text: str = ""  # of the content
 
 
@@ -48,40 +40,34 @@ class _Reader(HTMLParser):
         self.page = HtmlPage()
         self.words: list[str] = []
         self._open: list[str] = []
-        self._heading = ""
-        self._table: Table | None = None
+        self._table: list[list[str]] | None = None
         self._cell: list[str] | None = None
-        self._in_header = False
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attributes}
         if tag not in VOID:
             self._open.append(tag)
-        if "id" in values:
-            self.page.ids.add(values["id"])
         if tag == "html":
             self.page.lang = values.get("lang", "")
         elif tag == "body":
             self.page.direction = values.get("dir", "")
-        elif tag in {"h1", "h2", "h3", "h4"}:
-            self._heading = values.get("id", "")
-        else:
-            self._start_of_table(tag, values)
-        self._address(tag, values)
-
-    def _start_of_table(self, tag: str, values: dict[str, str]) -> None:
-        if tag == "table" and "highlighttable" not in values.get("class", ""):
-            self._table = Table(self._heading)
+        elif tag == "meta":
+            self.page.said[values.get("property") or values.get("name", "")] = values.get("content", "")
+        elif tag == "table" and "highlighttable" not in values.get("class", ""):
+            self._table = []
             self.page.tables.append(self._table)
         elif tag == "tr" and self._table is not None:
-            self._in_header = "thead" in self._open
-            if not self._in_header:
-                self._table.rows.append([])
+            self._table.append([])
         elif tag in {"td", "th"} and self._table is not None:
             self._cell = []
+        self._address(tag, values)
 
     def _address(self, tag: str, values: dict[str, str]) -> None:
         address = values.get("href") or values.get("src") or ""
+        if values.get("rel") == "canonical":
+            self.page.said["canonical"] = address
+        elif "hreflang" in values and tag == "link":
+            self.page.alternates[values["hreflang"]] = address
         if address.startswith(("http:", "https:", "//")):
             if tag != "a" and values.get("rel", "").strip() not in {"canonical", "alternate"}:
                 self.page.external.append(address)
@@ -94,8 +80,7 @@ class _Reader(HTMLParser):
         if tag == "table":
             self._table = None
         elif tag in {"td", "th"} and self._table is not None and self._cell is not None:
-            text = " ".join("".join(self._cell).split())
-            (self._table.header if self._in_header else self._table.rows[-1]).append(text)
+            self._table[-1].append(" ".join("".join(self._cell).split()))
             self._cell = None
 
     def handle_data(self, data: str) -> None:

@@ -30,6 +30,6 @@ def test_every_published_row_is_on_the_page_of_its_model(site: BuiltSite, code: 
         for model in {row.cell.model for row in rows}
     }
     for row in rows:
-        shown = [line for table in pages[row.cell.model].tables for line in table.rows]
+        shown = [line for table in pages[row.cell.model].tables for line in table]
         texts = [{re.sub("[,†]", "", cell).strip() for cell in line} for line in shown]
         assert any(cells(row) <= each for each in texts), (row.cell.model, cells(row))
