@@ -25,11 +25,6 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, arguments, env={"COLUMNS": "100"})
 
 
-def test_help_lists_the_commands() -> None:
-    command = [sys.executable, "-m", "generator", "--help"]
-    assert "add-language" in subprocess.check_output(command, cwd=ROOT, text=True)
-
-
 def test_an_address_that_is_taken_is_refused_with_another_one() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -46,13 +41,9 @@ def test_the_generator_needs_no_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
-def test_the_project_has_no_findings() -> None:
+def test_the_project_has_no_findings_and_what_is_doubtful_in_the_records_is_noted() -> None:
     done = run("check")
     assert (done.exit_code, done.stdout) == (0, "")
-
-
-def test_what_is_doubtful_in_the_records_is_noted() -> None:
-    done = run("check")
     assert "note: Repeated row: " in done.stderr
     assert "note: Slower device ahead: " in done.stderr
 
@@ -75,13 +66,6 @@ def test_status_counts_what_is_missing_or_fuzzy_and_names_the_first(monkeypatch:
         "  locales/ja/LC_MESSAGES/messages.po:4: One",
         "  locales/ja/LC_MESSAGES/messages.po:8: Two",
     ]
-
-
-def test_an_unknown_language_is_refused_without_a_traceback() -> None:
-    done = run("check", "--language", "klingon")
-    assert done.exit_code == 2
-    assert done.stderr.startswith("error: language: 'klingon' is not the code of a language\n  remedy: ")
-    assert "Traceback" not in done.stderr
 
 
 def test_a_missing_catalog_is_refused_without_a_traceback() -> None:

@@ -53,9 +53,3 @@ def test_what_is_listed_is_there_with_its_licence() -> None:
         assert {"Apache": "Apache License", "MIT": "Permission is hereby granted"}[
             re.split(r"[-\s]", each["licence"])[0]
         ].lower() in text.lower()
-
-
-def test_the_licences_of_others_are_published(site: BuiltSite) -> None:
-    for path in ("assets/third-party.txt", "assets/licences.toml"):
-        assert (site.folder / path).is_file()
-    assert (site.folder / "assets/javascripts/explorer/vendor/LICENSES.txt").is_file()

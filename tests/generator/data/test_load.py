@@ -29,18 +29,6 @@ def devices(results: Results) -> list[str]:
     return [row["device"] for row in results.by_label]
 
 
-# ── Published rows ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_published_rows_keep_their_digits() -> None:
-    results = load(PUBLISHED)
-    assert len(results.by_label) == 136
-    key = {"device": "a100", "model": "detr", "batch_size": 1, "torch": "2.0.1"}
-    row = next(row for row in results.by_label if row.items() >= key.items())
-    assert (row["eager_ms"], row["compiled_ms"], row["speedup_low"]) == (34.619, 19.040, None)
-    assert (row["change"], row["speedup"]) == pytest.approx((19.040 / 34.619 - 1, 34.619 / 19.040))
-
-
 # ── The table ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -201,12 +189,6 @@ def test_a_run_in_two_files_is_named(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "copy.jsonl").write_bytes(path.read_bytes())
     with pytest.raises(AtlasError, match=r"'run-1' is already in .*run-1\.jsonl"):
-        load(tmp_path)
-
-
-def test_a_latency_that_cannot_be_is_named(tmp_path: Path) -> None:
-    write(tmp_path, [measured(figures=Measurement(eager=Samples(rounds_ms=((1.0, 0.0),))))])
-    with pytest.raises(AtlasError, match=r"Expected `float` >= .*\$\.measurement\.eager.rounds_ms"):
         load(tmp_path)
 
 

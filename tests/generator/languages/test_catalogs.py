@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog
-from guide_figures import GUIDE, copy_of_guide
+from guide_figures import copy_of_guide
 
 from bench.errors import AtlasError
 from generator.languages import catalogs
 from generator.languages.catalogs import extract, refresh
 from generator.languages.language import catalog_path, load_locale, plural_forms
-from generator.languages.pofile import english, key, parse
+from generator.languages.pofile import parse
 
 
 @pytest.fixture
@@ -80,30 +80,6 @@ def test_gettext_syntax_is_read() -> None:
 
 
 # --- extraction -------------------------------------------------------------------------------------------------------
-
-
-def test_messages_come_in_the_order_of_pages() -> None:
-    messages = [message for message in extract(GUIDE) if message.id]
-    files = list(dict.fromkeys(message.locations[0][0] for message in messages))
-    assert files == [
-        "docs/index.md",
-        "docs/devices/index.md",
-        "docs/devices/each.md",
-        "mkdocs.yml",
-        "docs/theme/404.html",
-        "generator/figures/words.py",
-    ]
-    assert [message.id for message in messages[:4]][::3] == ["Is it faster?", "**First:** warm up."]
-
-
-def test_everything_that_readers_see_is_a_message() -> None:
-    messages = {key(message): english(message) for message in extract(GUIDE)}
-    assert messages[None, "%(count)s page"] == ("%(count)s page", "%(count)s pages")  # a template
-    assert messages[None, "%(count)s model"] == ("%(count)s model", "%(count)s models")  # a source
-    assert ("unit", "round") in messages
-    assert {(None, text) for text in ("Guide", "A small guide.", "Compile Atlas")} <= messages.keys()  # mkdocs.yml
-    assert "python" not in str(messages)
-    assert (None, "{{ device.label }}") not in messages
 
 
 @pytest.mark.parametrize(

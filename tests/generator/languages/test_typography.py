@@ -20,23 +20,8 @@ from generator.languages.typography import (
     mark_seams,
     plain,
     plain_alternatives,
-    space_cjk,
     together,
 )
-
-
-@pytest.mark.parametrize(
-    ("text", "spaced"),
-    [
-        ("2024年3月", "2024 年 3 月"),
-        ("在GPU上", "在 GPU 上"),
-        ("モデル12件", "モデル 12 件"),
-        ("在 GPU 上，GPU（CPU）", "在 GPU 上，GPU（CPU）"),
-        ("no CJK 12ms", "no CJK 12ms"),
-    ],
-)
-def test_one_space_between_cjk_and_latin(text: str, spaced: str) -> None:
-    assert space_cjk(text) == spaced == space_cjk(spaced)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,8 @@
-"""The measurement beside the server, with real processes in place of those that install and measure, and its strip."""
+"""The strip that says on each page what is measured beside the server; a real one is in `tests/browser`."""
 
 from __future__ import annotations
 
 import io
-import sys
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,51 +15,12 @@ from test_sweep import plan
 from bench.plans.plan import pending
 from bench.running.progress import Reporter
 from generator.languages.language import load_language
-from generator.live import strip as module
 from generator.live.strip import LiveRun, Progress, Stage, Strip, progress_of
 
 ANCHOR = b'<div data-md-component="announce">'
 PAGE = b"<html><head></head><body>" + ANCHOR + b"</div><h1>Page</h1></body></html>"
 MOUNT = "/atlas/"
 MEASURING = Progress("Segformer", 1, 3, 5)
-
-COMMANDS = """
-import os, signal, sys, time
-from pathlib import Path
-
-if "IS_DEAF" in os.environ:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-open("calls", "a").write(sys.argv[1] + "\\n")
-if sys.argv[1] == "install":
-    sys.exit(int(os.environ.get("INSTALL_FAILS", 0)))
-print("[1/2] ViT, process 1 … about 90 s left")
-while not Path("measured").exists():
-    time.sleep(0.01)
-"""
-"""In place of ``python -m bench``: its run goes on when the test lets it."""
-
-
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 60.0
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-@pytest.fixture
-def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[LiveRun, list[str]]]:
-    """A function that begins to measure, and returns the run with what it prints."""
-
-    def begin(**variables: str) -> tuple[LiveRun, list[str]]:
-        (tmp_path / "commands.py").write_text(COMMANDS, encoding="utf-8")
-        monkeypatch.setattr(module, "BENCH", (sys.executable, str(tmp_path / "commands.py")))
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        live_run, said = LiveRun(tmp_path, "3m"), list[str]()
-        threading.Thread(target=live_run.run, args=[said.append], daemon=True).start()
-        return live_run, said
-
-    return begin
 
 
 def test_a_line_of_a_real_run_is_understood() -> None:
@@ -76,19 +33,9 @@ def test_a_line_of_a_real_run_is_understood() -> None:
     assert progress_of("Checking the machine …") is None
 
 
-def test_it_installs_then_measures_and_says_how_far_it_is(begun: Callable[..., Any], tmp_path: Path) -> None:
-    live_run, said = begun()
-    until(lambda: live_run.progress)
-    assert (live_run.stage, live_run.progress) == (Stage.MEASURING, Progress("ViT", 1, 2, 2))
-    (tmp_path / "measured").touch()
-    until(lambda: live_run.stage is Stage.DONE)
-    assert (tmp_path / "calls").read_text().split() == ["install", "run"]
-    until(lambda: len(said) == 2)
-
-
-def strip_of(own_devices: frozenset[str] = frozenset()) -> tuple[LiveRun, Strip]:
+def strip_of() -> tuple[LiveRun, Strip]:
     live_run = LiveRun(Path(), "3m")
-    results = SimpleNamespace(own_devices=own_devices)
+    results = SimpleNamespace(own_devices=frozenset())
     guide: Any = SimpleNamespace(languages=[load_language(code) for code in LANGUAGES], results=results)
     return live_run, Strip(live_run, guide, MOUNT)
 

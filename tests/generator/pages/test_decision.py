@@ -66,15 +66,10 @@ def test_throughput_is_what_the_source_printed_and_the_newest_torch_comes_first(
     both = [row for row in rows if (row["model"], row["input_size"]) == ("resnet50", "224×224")]
     ages = {row["torch"]: row["age"] for row in both}
     assert ages == {"2.9.1": 0, "2.4.0": 1}
-    for row in both:
-        source = next(
-            each
-            for each in shipped.by_label
-            if (each["device"], each["model"], each["input_size"]) == ("rtx-4090", "resnet50", "224×224")
-            and each["torch"] == row["torch"]
-        )
-        assert row["eager_images_s"] == [source["eager_images_s"], 2]
-        assert row["source"] == "timm"
+    key = {"device": "rtx-4090", "model": "resnet50", "input_size": "224×224"}
+    printed = {row["torch"]: row["eager_images_s"] for row in shipped.by_label if row.items() >= key.items()}
+    assert {row["torch"]: row["eager_images_s"][0] for row in both} == printed
+    assert {row["source"] for row in both} == {"timm"}
 
 
 def test_each_source_has_its_words_once(shipped: Results) -> None:
@@ -89,19 +84,6 @@ def test_each_source_has_its_words_once(shipped: Results) -> None:
     assert len(text) < 40_000, "no list of a thousand models"
 
 
-@pytest.mark.parametrize("code", ["en", "ar"])
-def test_the_form_is_one_block_of_html_with_labelled_controls(code: str, results: Results) -> None:
-    text = decision.form(Atlas(results, load_language(code)), Addresses())
-    assert "\n\n" not in text
-    assert "<form hidden" in text, "without scripts there is nothing to press"
-    assert len(re.findall(r"<label(?: hidden)?><span>.+</span>\n?<(?:select|input)", text)) == 6
-    assert 'type="radio"' not in text, "all records are latencies: there is nothing to ask"
-    assert not re.search(r"<script|style=|\son\w+=", text), "nothing that a strict policy forbids"
-    data = {name: html.unescape(value) for name, value in re.findall(r'data-(\w+)="([^"]*)"', text)}
-    for name in ("texts", "snippets"):
-        json.loads(data[name])
-
-
 def test_the_snippet_is_python() -> None:
     cast = ", torch.autocast(device.type, torch.float16)"
     for compiles, autocast in (("", ""), ("model = torch.compile(model)\n", cast)):
@@ -114,14 +96,6 @@ def test_the_snippet_is_python() -> None:
         }
         for snippet in (decision.SNIPPET, decision.TIMM_SNIPPET):
             ast.parse(snippet % values)
-
-
-def test_the_table_has_a_line_for_every_row(results: Results) -> None:
-    lines = decision.lines(results.newest)
-    assert len(lines) == len(results.newest)
-    assert lines.index.equals(results.newest.index)
-    assert list(lines.columns[:4]) == ["model", "change", "break_even_calls", "break_even_warm_calls"]
-    assert "interval" in lines.columns
 
 
 def test_the_form_begins_with_a_case_that_has_an_answer(tmp_path: Path) -> None:

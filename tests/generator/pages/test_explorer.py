@@ -98,12 +98,6 @@ def test_the_table_needs_no_more_than_the_first_file() -> None:
     assert not named & json.loads(explorer.details_as_json(published()))["columns"].keys()
 
 
-def test_a_model_has_its_name_and_the_address_of_its_page() -> None:
-    models = json.loads(explorer.as_json(published(), link))["models"]
-    assert models["vit"] == ["ViT", "models/vit/", "google/vit-base-patch16-224"]
-    assert list(models) == sorted(models)
-
-
 def test_the_rounds_of_a_row_are_those_of_its_records_thinned_evenly(tmp_path: Path) -> None:
     written = [measured(run=run, process=process, model=run) for run in ("b", "a") for process in range(4)]
     written.append(measured(run="b", batch_size=64, status=Status.OOM))

@@ -13,10 +13,6 @@ from conftest import ROOT, in_project, small_project
 from generator.site.publishing import uncommitted_runs
 
 
-def guide(folder: Path) -> Path:
-    return small_project(folder, "explorer.md", "devices/each.md", "models/each.md", languages=("en", "ar"))
-
-
 def git(folder: Path, *arguments: str) -> str:
     who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
     return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
@@ -45,7 +41,8 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     """The small guide on the branch gh-pages of a bare repository, checked out again."""
     base = tmp_path_factory.mktemp("publish")
     git(base, "init", "-q", "--bare", "-b", "main", "remote.git")
-    project = guide(base / "project")
+    pages = ("explorer.md", "devices/each.md", "models/each.md")
+    project = small_project(base / "project", *pages, languages=("en", "ar"))
     (project / "docs" / "CNAME").write_text("atlas.example.org\n")
     repository(project, str(base / "remote.git"))
     with socket.socket() as probe:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import LANGUAGES, PREFIXES, BuiltSite
 
-from generator.languages.language import load_language, translated_languages
+from generator.languages.language import load_language
 from generator.pages.guide import Edition
 from generator.site.settings import FALLBACK, _labels_folder, labels, settings_of, theme_language
 
@@ -19,13 +19,6 @@ from generator.site.settings import FALLBACK, _labels_folder, labels, settings_o
 )
 def test_labels_of_the_theme_are_those_of_the_language_or_english(code: str, name: str) -> None:
     assert theme_language(code) == name
-
-
-def test_the_words_of_the_theme_are_those_of_our_catalogs() -> None:
-    english = labels(load_language("en"), "Atlas")
-    for code in translated_languages():
-        words = labels(load_language(code), "Atlas")
-        assert {name for name, text in words.items() if text == english[name]} <= {"direction"}, code
 
 
 def test_no_page_has_words_of_the_theme_that_are_not_ours(site: BuiltSite) -> None:
