@@ -121,6 +121,14 @@ def measured(
     )
 
 
+TELLING = (
+    measured(figures=telling()),
+    measured(figures=telling(10.0, 12.0), compile_mode="reduce-overhead"),
+    measured(figures=telling(12.0, 10.0), torch="2.9.1", run="old"),
+)
+"""Two modes of a model, and an older version of one of them."""
+
+
 def write(folder: Path, records: Sequence[Record]) -> Path:
     """One file per run below `folder`, and `folder`."""
     for record in records:

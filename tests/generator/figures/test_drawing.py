@@ -100,16 +100,3 @@ def test_legends_of_pages_have_the_colours_of_drawings() -> None:
     for role, name in keys.items():
         found = [re.search(rf"{name}: (#\w+);", part) for part in (light, dark)]
         assert [each[1] for each in found if each] == list(COLOURS[role])
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"),
-    [
-        (4.0, 200.0, [5, 10, 20, 50, 100, 200]),
-        (5.0, 640.0, [5, 10, 20, 50, 100, 200, 500]),
-        (1.0, 1e6, [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
-        (0.97, 1.25, [1.0, 1.1, 1.2]),
-    ],
-)
-def test_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
-    assert drawing.log_ticks(low, high) == pytest.approx(ticks)

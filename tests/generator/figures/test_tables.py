@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from atlas_data import KEEPING, ON_CPU, PUBLISHED, measured, measurement, telling, write
+from atlas_data import KEEPING, ON_CPU, PUBLISHED, TELLING, measured, measurement, write
 from throughput_records import throughput
 
 from bench.records.record import Record
@@ -33,7 +33,8 @@ def rows_of(tmp_path: Path, *found: Record) -> pd.DataFrame:
     return load(write(tmp_path, found)).newest
 
 
-def test_the_conclusion_follows_the_name_and_the_source_comes_last(told: pd.DataFrame, results: Results) -> None:
+def test_the_conclusion_follows_the_name_and_the_source_comes_last(tmp_path: Path, results: Results) -> None:
+    told = rows_of(tmp_path, *TELLING)
     both = pd.concat([told, results.newest], ignore_index=True)
     made = (tables.latency, tables.slower, tables.compile_cost, tables.break_even, tables.modes, tables.memory)
     for lines in (*made, tables.efficiency, tables.summary, tables.models):
@@ -96,21 +97,6 @@ def test_slower_counts_only_what_is_surely_slower(tmp_path: Path) -> None:
     sizes = {1: 10.01, 4: 12.0, 16: 14.0}
     records = [measured(batch_size=size, figures=measurement(10.0, compiled)) for size, compiled in sizes.items()]
     assert list(tables.slower(rows_of(tmp_path, *records))["batch_size"]) == [16, 4]
-
-
-# ── What a measurement knows besides latency ────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    """Two modes of a model that tells all, the older version of one of them, and a model that tells little."""
-    records = [
-        measured(figures=telling()),
-        measured(figures=telling(10.0, 12.0), compile_mode="reduce-overhead"),
-        measured(figures=telling(12.0, 10.0), torch="2.9.1", run="old"),
-        measured(model="DETR", checkpoint="facebook/detr"),
-    ]
-    return load(write(tmp_path_factory.mktemp("results"), records)).newest
 
 
 def test_what_keeping_memory_changes_is_told_by_the_newest_runs_of_both_ways(tmp_path: Path) -> None:

@@ -28,6 +28,11 @@ def published(request: pytest.FixtureRequest) -> Language:
 # --- catalogs ---------------------------------------------------------------------------------------------------------
 
 
+def test_a_message_is_translated_in_its_context(tmp_path: Path) -> None:
+    zh = language("zh", 'msgid "run"\nmsgstr "运行次数"\n\nmsgctxt "verb"\nmsgid "run"\nmsgstr "运行"\n', tmp_path)
+    assert (zh.gettext("run"), zh.pgettext("verb", "run")) == ("运行次数", "运行")
+
+
 @pytest.mark.parametrize("entry", ['#, fuzzy\nmsgid "Model"\nmsgstr "模型"\n', 'msgid "Model"\nmsgstr ""\n', ""])
 def test_fuzzy_empty_and_missing_translations_are_not_used(tmp_path: Path, entry: str) -> None:
     zh = language("zh", entry, tmp_path)

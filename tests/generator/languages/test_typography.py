@@ -18,8 +18,6 @@ from generator.languages.typography import (
     in_markdown,
     isolate_latin,
     mark_seams,
-    plain,
-    plain_alternatives,
     together,
 )
 
@@ -71,12 +69,6 @@ def test_latin_names_are_isolated(text: str, expected: str) -> None:
 )
 def test_short_facts_and_what_is_counted_stay_together(html: str, expected: str) -> None:
     assert together(html) == expected
-
-
-def test_attributes_and_titles_take_marks_instead_of_elements() -> None:
-    isolated = '<bdi dir="ltr">ViT</bdi>'
-    assert plain(f"زمن {isolated}") == "زمن \u200eViT\u200e"
-    assert plain_alternatives(f"![زمن {isolated}](a.svg) {isolated}") == f"![زمن \u200eViT\u200e](a.svg) {isolated}"
 
 
 @pytest.mark.parametrize("text", ["torch.compile من الداخل", "\u200eA100\u200e: زمن", "A100", "(GPU) و", "12"])
