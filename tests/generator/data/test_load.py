@@ -12,7 +12,6 @@ import pytest
 from atlas_data import ON_CPU, PUBLISHED, XEON, measured, measurement, telling, write
 
 from bench.errors import AtlasError
-from bench.plans.profiles import PRECISIONS
 from bench.records.record import Measurement, Samples, Status
 from generator.data import selection
 from generator.data.load import Results, load
@@ -93,19 +92,6 @@ def test_the_newest_run_of_each_cell_is_shown(tmp_path: Path) -> None:
     assert len(results.by_label) == 4
     shown = {(row["run"], row["batch_size"]) for row in selection.records(results.newest)}
     assert shown == {("a-newer", 1), ("b-older", 4), ("c-other-version", 1)}
-
-
-def test_a_newer_run_in_another_precision_replaces_nothing(tmp_path: Path) -> None:
-    others = [measured(run=name, day=2 + at, **PRECISIONS[name]) for at, name in enumerate(PRECISIONS)]
-    results = loaded(tmp_path, measured(run="oldest", day=1), *others)
-    shown = {(row["dtype"], row["run"]) for row in selection.records(results.newest)}
-    assert shown == {(name.replace("-", " "), name) for name in PRECISIONS}
-
-
-def test_a_measured_run_does_not_hide_published_rows(tmp_path: Path) -> None:
-    (tmp_path / "published.jsonl").write_bytes(PUBLISHED.read_bytes())
-    same = measured(device_name="NVIDIA A100", torch="2.0.1", weights="pretrained", input_size=None)
-    assert len(loaded(tmp_path, same).newest) == 137
 
 
 def test_order_does_not_depend_on_files_and_puts_accelerators_first(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The matrix of the first page: which rows it shows, in which colours, and what its cells are called."""
+"""The matrix of the first page stays small. What it shows is in tests/golden/figures, and in the browser."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from itertools import product
 
 from generator.figures import matrix
 from generator.figures.matrix import Matrix
-
-# ── Which rows ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_many_models_devices_and_choices_are_limited() -> None:

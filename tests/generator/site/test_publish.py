@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 from dataclasses import dataclass
@@ -12,10 +13,12 @@ from conftest import ROOT, in_project, small_project
 
 from generator.site.publishing import uncommitted_runs
 
+WHO = {f"GIT_{role}_{what}": "a@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
 
 def git(folder: Path, *arguments: str) -> str:
-    who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+    command, who = ["git", *arguments], {**os.environ, **WHO}
+    return subprocess.run(command, cwd=folder, env=who, check=True, capture_output=True, text=True).stdout
 
 
 def repository(project: Path, remote: str) -> Path:
@@ -52,9 +55,6 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     assert done.returncode == 0, done.stdout + done.stderr
     git(base, "clone", "-q", "-b", "gh-pages", "remote.git", "site")
     return Published(project, base / "remote.git", base / "site", home)
-
-
-WHO = {"GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.org", "GIT_AUTHOR_NAME": "A"}
 
 
 def files(folder: Path) -> dict[str, bytes]:

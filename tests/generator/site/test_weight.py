@@ -13,9 +13,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from conftest import LANGUAGES, BuiltSite
-
-from generator.languages.language import load_language
+from conftest import LANGUAGES, PREFIXES, BuiltSite
 
 LIMIT = 150 * 1024
 IN_REACH = 4
@@ -52,8 +50,8 @@ def worker(root: Path, code: str) -> set[Path]:
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_content_page_is_light(code: str, site: BuiltSite) -> None:
-    pages = site.pages(load_language(code).prefix)
+    pages = site.pages(PREFIXES[code])
     pages.pop("explorer/")
-    root = site.folder / load_language(code).prefix
+    root = site.folder / PREFIXES[code]
     weights = {address: sum(map(weight, requests(path, root, code))) for address, path in pages.items()}
     assert {address: total for address, total in weights.items() if total > LIMIT} == {}
