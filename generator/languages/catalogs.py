@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,8 +48,8 @@ def extract(root: Path = ROOT) -> Catalog:
     """
     with (root / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)  # type: ignore[no-untyped-call]
-    with (root / "mkdocs.yml").open(encoding="utf-8") as file, settings_errors():
-        pages = [page for _, page in _navigation(yaml_load(file).get("nav")) if page]
+    with (root / "mkdocs.yml").open("rb") as settings:
+        pages = [page for _, page in _navigation(read_settings(settings).get("nav")) if page]
 
     def place(found: tuple[Any, ...]) -> tuple[int, int, bool, str]:
         """Sort by the lines of babel.cfg, and pages by the navigation: an index page before others of its folder."""
@@ -102,8 +101,7 @@ def extract_page(file: IO[bytes], _keywords: object, _tags: object, **_options: 
 
 def extract_settings(file: IO[bytes], _keywords: object, _tags: object, **_options: object) -> Extracted:
     """Babel extraction method for mkdocs.yml: navigation titles, name and description of the site."""
-    with settings_errors():
-        settings = yaml_load(file)
+    settings = read_settings(file)
     for name in ("site_name", "site_description"):
         if name in settings:
             yield 0, None, settings[name], [name.replace("_", " ")]
@@ -112,11 +110,10 @@ def extract_settings(file: IO[bytes], _keywords: object, _tags: object, **_optio
             yield 0, None, title, ["title in the navigation"]
 
 
-@contextmanager
-def settings_errors() -> Iterator[None]:
-    """Turn MkDocs' error about mkdocs.yml into an `AtlasError` with its line."""
+def read_settings(file: IO[bytes]) -> dict[str, Any]:
+    """Return the settings in mkdocs.yml. Raises `AtlasError` with the line of a mistake."""
     try:
-        yield
+        return dict(yaml_load(file))
     except ConfigurationError as error:
         mark = getattr(error.__context__, "problem_mark", None)
         raise AtlasError(
