@@ -39,12 +39,8 @@ ANCHOR = b'<div data-md-component="announce">'
 """Where a notice goes: the element for announcements, which instant navigation replaces with each page."""
 
 EMPTY_PAGE = b"""<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Compile Atlas</title>
-<style>body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:3rem auto;padding:0 1rem}
-pre{white-space:pre-wrap;padding:1rem;border:1px solid #d55e00;border-radius:.25rem}</style></head>
-<body><h1>Compile Atlas</h1><div data-md-component="announce"></div></body>
-</html>
+<html lang="en"><head><meta charset="utf-8"><title>Compile Atlas</title><style>pre{white-space:pre-wrap}</style></head>
+<body><h1>Compile Atlas</h1><div data-md-component="announce"></div></body></html>
 """
 """Shown until the first good build. It uses nothing that could be broken."""
 
