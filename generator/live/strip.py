@@ -143,43 +143,16 @@ class Strip:
 
     def html(self, code: str) -> str:
         """Return the strip in a language, "" once the reader has closed it."""
-        run = self.live_run
         language = next((each for each in self._guide.languages if each.code == code), None)
-        if language is None or run.stage is Stage.CLOSED:
+        if language is None or self.live_run.stage is Stage.CLOSED:
             return ""
-        words, gettext = Words(language, html=True), language.gettext
-        texts = {
-            Stage.INSTALLING: gettext("Installing PyTorch to measure this machine."),
-            Stage.MEASURING: gettext("Checking this machine before measuring."),
-            Stage.DONE: gettext("This machine has been measured."),
-            Stage.STOPPED: gettext(
-                "The measurement was stopped. Finished records are kept. Run <code>make guide</code> again to measure "
-                "the rest."
-            ),
-            Stage.FAILED: gettext("This machine could not be measured. The terminal shows the reason."),
-        }
-        progress = run.progress if run.is_running else None
-        text = words.phrase(texts[run.stage])
-        if progress:
-            text = words.say(
-                gettext("Measuring %(model)s, %(number)s of %(count)s: about %(time)s left."),
-                model=progress.model,
-                number=language.number(progress.number, 0),
-                count=language.number(progress.of, 0),
-                time=language.unit(progress.minutes, "duration-minute", 0),
-            )
-        link, link_text = f"{self._root}{language.prefix}devices/", gettext("Compare it with the other devices")
-        device = min(self._guide.results.own_devices, default="")
-        if run.stage is not Stage.DONE:
-            link, link_text = f"{link}{device}/", gettext("See the figures for this machine")
         return render(
             "measuring.html.jinja",
             address=self.address,
-            code=code,
-            label=str(gettext("Measurement of this machine")),
-            text=text,
-            link=device and link,
-            link_text=words.phrase(link_text),
-            closing="" if run.is_running else str(gettext("Do not show this again")),
-            progress=progress,
+            device=min(self._guide.results.own_devices, default=""),
+            devices=f"{self._root}{language.prefix}devices/",
+            gettext=language.gettext,
+            language=language,
+            run=self.live_run,
+            words=Words(language, html=True),
         )
