@@ -92,7 +92,7 @@ def glossary_violations(glossary: Glossary, code: str, message: str, translation
         if name not in translation:
             yield Violation(f"the name {name} is missing", f"keep {name} unchanged")
     english = _any(glossary.keep).sub(" ", english)
-    terms = _terms(glossary, english)
+    terms = [term for term in glossary.term if _any((term.en, *term.forms), re.IGNORECASE).search(english)]
     allowed = [variant for term in terms for variant in term.variants(code)]
     for term in terms:
         variants = term.variants(code)
@@ -103,14 +103,6 @@ def glossary_violations(glossary: Glossary, code: str, message: str, translation
             yield Violation(f"“{term.en}” is translated as {word}", f"use {(*variants, 'another word')[0]}")
         if missing and not wrong:
             yield Violation(f"“{term.en}” is not translated as {variants[0]}", f"use {' or '.join(variants)}")
-
-
-@lru_cache(maxsize=8192)
-def _terms(glossary: Glossary, english: str) -> tuple[Term, ...]:
-    """Return the terms that occur in a text. A plain substring search first saves most of the time."""
-    lower = english.lower()
-    near = (term for term in glossary.term if any(form.lower() in lower for form in (term.en, *term.forms)))
-    return tuple(term for term in near if _any((term.en, *term.forms), re.IGNORECASE).search(english))
 
 
 def _occurs(wrong: str, allowed: list[str], text: str, code: str) -> bool:
@@ -143,6 +135,5 @@ def _arabic(word: str) -> str:
 
 def _normal(text: str) -> str:
     """Normalize Arabic for comparison: no vowel signs, no tatweel, plain alefs."""
-    text = unicodedata.normalize("NFC", text)
-    text = re.sub(r"[\u064b-\u065f\u0670\u0640]", "", text)
+    text = re.sub(r"[\u064b-\u065f\u0670\u0640]", "", unicodedata.normalize("NFC", text))
     return re.sub(r"[أإآ]", "ا", text)
