@@ -19,13 +19,13 @@ from typing import Literal
 from mkdocs.config import config_options, load_config
 from mkdocs.config.base import Config
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import Abort, MkDocsException, PluginError
+from mkdocs.exceptions import MkDocsException, PluginError
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import BasePlugin
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from bench.errors import AtlasError
+from generator.languages.catalogs import mkdocs_yml
 from generator.languages.language import SOURCE
 from generator.pages import explorer
 from generator.pages.guide import Guide
@@ -35,7 +35,7 @@ from generator.site.build import build_all, put_into_place, told
 from generator.site.for_programs import files_for_programs
 from generator.site.preview import PreviewServer, check_address
 from generator.site.publishing import address, refuse_uncommitted, uncommitted_runs
-from generator.site.settings import mkdocs_yml, settings_of
+from generator.site.settings import settings_of
 
 ONLY_AT_THE_ROOT = ("CNAME", "robots.txt")
 """Files below `docs_dir` that are about the whole site."""
@@ -73,21 +73,13 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         """Read the sources, once for all languages, and leave nothing to MkDocs' own build."""
         if self.config.language:
             return config
-        self.guide = Guide(Path(config.config_file_path).parent)
-        try:
-            self._begin(config)
-        except (AtlasError, OSError) as error:
-            raise PluginError(told(error)) from None
+        guide = self.guide = Guide(Path(config.config_file_path).parent)
         config.nav = []
         config.theme.static_templates.clear()
-        return config
-
-    def _begin(self, config: MkDocsConfig) -> None:
-        guide = self.guide
         if self._command == "serve":
             check_address(*config.dev_addr)
             guide.own_runs = partial(uncommitted_runs, guide.root)
-            return
+            return config
         if self._command == "gh-deploy":
             refuse_uncommitted(guide.root)
             config.site_url = address(guide.root, config.remote_name)
@@ -95,6 +87,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._site_dir, config.site_dir = config.site_dir, self._built.name
         guide.address = config.site_url or ""
         guide.update()
+        return config
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Build all languages, and put the site into its place."""
@@ -126,7 +119,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
     def on_build_error(self, *, error: Exception) -> None:
         """Report a mistake in a template or a source, and an unusable folder, without a traceback."""
         if not isinstance(error, MkDocsException) and (fault := told(error)):
-            raise Abort(fault) from None
+            raise PluginError(fault) from None
 
     def load(self, outer: MkDocsConfig, code: str) -> MkDocsConfig:
         """Load the configuration of a language, with plugins of its own, and start them.

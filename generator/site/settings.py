@@ -7,23 +7,15 @@ language. Templates below ``docs/theme`` find all that they show in `extra`, so 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from babel.core import get_global
 
-from generator.languages.catalogs import read_settings
 from generator.languages.language import Language, Untranslated
 from generator.languages.typography import RIGHT_TO_LEFT_MARK
 from generator.pages.guide import Edition
 from generator.site import PLUGIN, search
-
-
-def mkdocs_yml(root: Path) -> dict[str, Any]:
-    """Return the settings in ``mkdocs.yml``. Raises `AtlasError` with the line of a mistake."""
-    with (root / "mkdocs.yml").open("rb") as file:
-        return read_settings(file)
 
 
 def settings_of(
