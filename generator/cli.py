@@ -121,8 +121,8 @@ def guide(address: str, time_budget: str) -> None:
 @_LANGUAGES
 def status(codes: tuple[str, ...]) -> None:
     """Count the messages of each language that are missing or fuzzy, and show the first of them."""
+    from generator.checks.checks import short
     from generator.languages.catalogs import read
-    from generator.languages.findings import short
     from generator.languages.language import catalog_path, load_language, shown, translated_languages
     from generator.languages.pofile import english, forms
 

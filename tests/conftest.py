@@ -73,6 +73,7 @@ LONG = (
     "browser/test_accessibility.py",
     "bench/running/test_sweep.py",
     "generator/site/test_preview.py",
+    "generator/site/test_on_demand.py",
     "project/test_snippets.py",
     "browser/test_serving.py",
     "generator/site/test_plugin.py",

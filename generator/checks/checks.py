@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from babel.messages.catalog import Catalog, Message
 
@@ -20,8 +21,7 @@ from generator.checks.message_checks import BIDI_CONTROLS, check_translation
 from generator.languages import blocks, catalogs
 from generator.languages.blocks import EXPRESSION, STATEMENT
 from generator.languages.catalogs import ROOT, plural_rule
-from generator.languages.findings import Finding, Violation, short
-from generator.languages.glossary import GLOSSARY, Glossary, load_glossary
+from generator.languages.glossary import GLOSSARY, Glossary, Violation, load_glossary
 from generator.languages.language import (
     LIST,
     LOCALES,
@@ -34,6 +34,26 @@ from generator.languages.language import (
 from generator.languages.page_source import PageSource, read_pages
 from generator.languages.pofile import english, forms, key
 from generator.languages.typography import VERBATIM
+
+
+class Finding(NamedTuple):
+    """A mistake in a file of the project."""
+
+    file: str
+    line: int
+    message: str  # the text concerned, shortened; "" for the whole file
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        text = f" “{self.message}”" if self.message else ""
+        return f"{self.file}:{self.line}:{text} {self.what}\n    remedy: {self.remedy}"
+
+
+def short(text: str) -> str:
+    """Return the beginning of a message, enough to search for it."""
+    line = " ".join(text.split())
+    return line if len(line) <= 50 else f"{line[:49]}…"
 
 
 def check(root: Path = ROOT, codes: Iterable[str] | None = None) -> list[Finding]:

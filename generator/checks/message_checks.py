@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from generator.languages import blocks
 from generator.languages.blocks import CODE, EXPRESSION
-from generator.languages.findings import Violation
-from generator.languages.glossary import Glossary, glossary_violations
+from generator.languages.glossary import Glossary, Violation, glossary_violations
 from generator.languages.language import name_of
 from generator.languages.pofile import NAMED
 from generator.languages.typography import CJK, VERBATIM

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
 from markdown_it import MarkdownIt
@@ -35,6 +35,7 @@ class Block:
     source: str  # unchanged text of the page
     line: int  # 1-based, in the page
     indent: str  # prefix of the continuation lines: spaces in a list, ">" in a quote
+    start: int  # in the page after its front matter
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,11 @@ def join(document: SplitPage, translate: Callable[[Block], str | None] = lambda 
     """Return the page with each block replaced by its translation, or unchanged if `translate` returns None."""
     text = document.front
     for part in document.parts:
-        message = translate(part) if isinstance(part, Block) else None
-        if isinstance(part, Block) and message is not None:
-            text += message.replace("\n", f"\n{part.indent}")
+        if isinstance(part, str):
+            text += part
         else:
-            text += part.source if isinstance(part, Block) else part
+            message = translate(part)
+            text += part.source if message is None else message.replace("\n", f"\n{part.indent}")
     return text
 
 
@@ -165,9 +166,6 @@ def markdown() -> MarkdownIt:
 _PARSER = markdown()
 _PARSER.core.ruler.enableOnly(["block"])  # skips inline parsing, and leaves link definitions in place
 
-Placed = tuple[int, Block]
-"""A block, and where it starts in the body."""
-
 
 class _Splitter:
     """Splits one page in one pass over its tokens. Offsets count from the start of the body."""
@@ -177,9 +175,7 @@ class _Splitter:
         self.first_line = first_line
         self.masked = _mask(body)
         self.lines = self.masked.split("\n")
-        self.starts = [0]
-        for line in self.lines:
-            self.starts.append(self.starts[-1] + len(line) + 1)
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
         self.cursor = 0  # end of the last table cell
         self.headings: list[Heading] = []
         self.html: list[tuple[int, str]] = []
@@ -188,23 +184,23 @@ class _Splitter:
     def document(self, front: str) -> SplitPage:
         parts: list[str | Block] = []
         done = 0
-        for start, block in sorted(self.blocks(), key=lambda found: found[0]):
-            end = start + len(block.source)
-            if start < done or not has_words(self.masked[start:end]):
+        for block in sorted(self.blocks(), key=lambda block: block.start):
+            end = block.start + len(block.source)
+            if block.start < done or not has_words(self.masked[block.start : end]):
                 continue
-            if start > done:
-                parts.append(self.body[done:start])
+            if block.start > done:
+                parts.append(self.body[done : block.start])
             parts.append(block)
             done = end
         if done < len(self.body):
             parts.append(self.body[done:])
         return SplitPage(front, tuple(parts), tuple(self.headings), tuple(self.html), tuple(self.untitled))
 
-    def block(self, kind: Kind, start: int, end: int, line: int, message: str = "", indent: str = "") -> Placed:
+    def block(self, kind: Kind, start: int, end: int, line: int, message: str = "", indent: str = "") -> Block:
         source = self.body[start:end]
-        return start, Block(kind, message or source, source, line + self.first_line, indent)
+        return Block(kind, message or source, source, line + self.first_line, indent, start)
 
-    def blocks(self) -> Iterator[Placed]:
+    def blocks(self) -> Iterator[Block]:
         parents: list[Token] = []
         for token in _PARSER.parse(self.masked):
             if token.nesting == 1:
@@ -221,7 +217,7 @@ class _Splitter:
             elif token.type == "inline" and token.content:
                 yield from self.inline(token, token.map[0], parents)
 
-    def inline(self, token: Token, line: int, parents: list[Token]) -> Iterator[Placed]:
+    def inline(self, token: Token, line: int, parents: list[Token]) -> Iterator[Block]:
         """Yield the blocks of an inline token, depending on its parent."""
         parent = parents[-1]
         if parent.type in {"th_open", "td_open"}:
@@ -232,19 +228,19 @@ class _Splitter:
             in_item = any(holder.type in {"list_item_open", "dt_open", "dd_open"} for holder in parents[-2:])
             yield from self.paragraph(token, line, "list item" if in_item else "paragraph")
 
-    def heading(self, token: Token, line: int, parent: Token) -> Iterator[Placed]:
+    def heading(self, token: Token, line: int, parent: Token) -> Iterator[Block]:
         """Yield a heading without its attributes, and record its level and id."""
         marker = parent.markup if parent.markup.startswith("#") else ""
-        for start, block in self.paragraph(token, line, "heading", after=marker):
-            attributes = _HEADING_ATTRIBUTES.search(self.masked[start : start + len(block.source)])
+        for block in self.paragraph(token, line, "heading", after=marker):
+            attributes = _HEADING_ATTRIBUTES.search(self.masked[block.start : block.start + len(block.source)])
             cut = len(attributes[0]) if attributes else 0
             text, message = (whole[: len(whole) - cut] for whole in (block.source, block.message))
             identifier = _ID.search(block.source, len(text))
             level = int(parent.tag.removeprefix("h"))
             self.headings.append(Heading(level, message, identifier[1] if identifier else None, block.line))
-            yield start, replace(block, source=text, message=message)
+            yield replace(block, source=text, message=message)
 
-    def container_title(self, line: int) -> Iterator[Placed]:
+    def container_title(self, line: int) -> Iterator[Block]:
         """Yield the quoted title of ``!!! note "Title"`` or ``=== "Tab"``."""
         start = self.starts[line]
         text = _JINJA.sub(_cover_jinja, self.body[start : self.starts[line + 1]].rstrip("\n"))
@@ -254,7 +250,7 @@ class _Splitter:
         elif match["title"]:
             yield self.block("title", start + match.start("title"), start + match.end("title"), line)
 
-    def cell(self, token: Token, line: int) -> Iterator[Placed]:
+    def cell(self, token: Token, line: int) -> Iterator[Block]:
         """Yield a table cell. The cells of a row arrive in order, so the search starts after the last one."""
         start = max(self.starts[line], self.cursor)
         content = re.escape(token.content).replace(r"\|", r"\\?\|")
@@ -263,7 +259,7 @@ class _Splitter:
             self.cursor = match.end(1)
             yield self.block("table cell", match.start(1), match.end(1), line)
 
-    def paragraph(self, token: Token, line: int, kind: Kind, after: str = "") -> Iterator[Placed]:
+    def paragraph(self, token: Token, line: int, kind: Kind, after: str = "") -> Iterator[Block]:
         """Yield a paragraph: its lines without the prefix of their containers or of the heading marker `after`."""
         pieces: list[tuple[int, int]] = []
         for number, content in enumerate(token.content.split("\n"), start=line):
@@ -284,11 +280,7 @@ class _Splitter:
         text = self.body[slice(*pieces[0])]
         for (_, before), (start, end) in pairwise(pieces):
             rest = self.masked[before : self.masked.index("\n", before)].expandtabs()
-            if len(rest) >= 2 and not rest.strip():
-                text += "  \n"
-            elif text.endswith("\\"):
-                text += "\n"
-            else:
-                text += " "
+            is_hard = len(rest) >= 2 and not rest.strip()
+            text += "  \n" if is_hard else "\n" if text.endswith("\\") else " "
             text += self.body[start:end]
         return text

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,8 +48,7 @@ def extract(root: Path = ROOT) -> Catalog:
     """
     with (root / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)  # type: ignore[no-untyped-call]
-    with (root / "mkdocs.yml").open(encoding="utf-8") as file, settings_errors():
-        pages = [page for _, page in _navigation(yaml_load(file).get("nav")) if page]
+    pages = [page for _, page in _navigation(mkdocs_yml(root).get("nav")) if page]
 
     def place(found: tuple[Any, ...]) -> tuple[int, int, bool, str]:
         """Sort by the lines of babel.cfg, and pages by the navigation: an index page before others of its folder."""
@@ -102,8 +100,7 @@ def extract_page(file: IO[bytes], _keywords: object, _tags: object, **_options: 
 
 def extract_settings(file: IO[bytes], _keywords: object, _tags: object, **_options: object) -> Extracted:
     """Babel extraction method for mkdocs.yml: navigation titles, name and description of the site."""
-    with settings_errors():
-        settings = yaml_load(file)
+    settings = mkdocs_yml(Path(file.name).parent)
     for name in ("site_name", "site_description"):
         if name in settings:
             yield 0, None, settings[name], [name.replace("_", " ")]
@@ -112,11 +109,11 @@ def extract_settings(file: IO[bytes], _keywords: object, _tags: object, **_optio
             yield 0, None, title, ["title in the navigation"]
 
 
-@contextmanager
-def settings_errors() -> Iterator[None]:
-    """Turn MkDocs' error about mkdocs.yml into an `AtlasError` with its line."""
+def mkdocs_yml(root: Path) -> dict[str, Any]:
+    """Return the settings in ``mkdocs.yml``. Raises `AtlasError` with the line of a mistake."""
     try:
-        yield
+        with (root / "mkdocs.yml").open("rb") as file:
+            return dict(yaml_load(file))
     except ConfigurationError as error:
         mark = getattr(error.__context__, "problem_mark", None)
         raise AtlasError(
@@ -155,21 +152,14 @@ msgstr ""
 """
 """Babel's own has dates, which change with every run, and other plural forms of Arabic."""
 
-_GETTEXT_CODES = {"zh": "zh_CN"}
-
-_PLURAL_FORMS = {
-    # Babel's table for catalogs swaps the last two forms, and the rule that it derives from CLDR is hard to read.
-    "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);"
-}
-
 
 def plural_rule(code: str) -> str:
     """Return the header ``Plural-Forms`` of a language, from its rule in CLDR.
 
     Gettext editors choose ``msgstr[…]`` by it. The site itself uses CLDR.
     """
-    if code in _PLURAL_FORMS:
-        return _PLURAL_FORMS[code]
+    if code == "ar":  # the rule that Babel derives from CLDR is hard to read
+        return "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);"
     locale = load_locale(code)
     if len(plural_forms(locale)) == 1:
         return "nplurals=1; plural=0;"
@@ -208,7 +198,7 @@ def update(catalog: Catalog, template: Catalog, code: str) -> str:
         # Babel takes a percent sign and a brace in any text for a format.
         is_format = NAMED.search("".join(english(message)))
         message.flags = {*["fuzzy"] * bool(is_fuzzy), *["python-format"] * bool(is_format)}
-    header = _HEADER.format(language=_GETTEXT_CODES.get(code, code), plurals=plural_rule(code))
+    header = _HEADER.format(language={"zh": "zh_CN"}.get(code, code), plurals=plural_rule(code))
     entries = generate_po(
         catalog, width=_NO_WRAP, omit_header=True, ignore_obsolete=True, include_previous=True, include_lineno=False
     )

@@ -12,17 +12,23 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from bench.errors import AtlasError
-from generator.languages.findings import Violation
 from generator.languages.language import LOCALES
 from generator.languages.typography import VERBATIM
 
 GLOSSARY = "glossary.toml"
 _CODE = re.compile(r"[a-z]{2,3}(?:-\w+)?")  # of a language, which need not be published
+
+
+class Violation(NamedTuple):
+    """A mistake in a text."""
+
+    what: str
+    remedy: str
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
@@ -82,11 +88,11 @@ def glossary_violations(glossary: Glossary, code: str, message: str, translation
     """Yield where the `translation` of `message` into the language `code` departs from the glossary."""
     english = VERBATIM.sub(" ", message)
     text = _normal(VERBATIM.sub(" ", translation))
-    for name in sorted({*_names(glossary.keep).findall(english)}):
+    for name in sorted({*_any(glossary.keep).findall(english)}):
         if name not in translation:
             yield Violation(f"the name {name} is missing", f"keep {name} unchanged")
-    english = _names(glossary.keep).sub(" ", english)
-    terms = _terms(glossary, english)
+    english = _any(glossary.keep).sub(" ", english)
+    terms = [term for term in glossary.term if _any((term.en, *term.forms), re.IGNORECASE).search(english)]
     allowed = [variant for term in terms for variant in term.variants(code)]
     for term in terms:
         variants = term.variants(code)
@@ -99,14 +105,6 @@ def glossary_violations(glossary: Glossary, code: str, message: str, translation
             yield Violation(f"“{term.en}” is not translated as {variants[0]}", f"use {' or '.join(variants)}")
 
 
-@lru_cache(maxsize=8192)
-def _terms(glossary: Glossary, english: str) -> tuple[Term, ...]:
-    """Return the terms that occur in a text. A plain substring search first saves most of the time."""
-    lower = english.lower()
-    near = (term for term in glossary.term if any(form.lower() in lower for form in (term.en, *term.forms)))
-    return tuple(term for term in near if _english((term.en, *term.forms)).search(english))
-
-
 def _occurs(wrong: str, allowed: list[str], text: str, code: str) -> bool:
     """Whether a wrong word occurs in the text, other than as part of a correct one."""
     right = [match.span() for variant in allowed for match in _word(variant, code).finditer(text)]
@@ -114,16 +112,11 @@ def _occurs(wrong: str, allowed: list[str], text: str, code: str) -> bool:
     return any(not any(start <= first and last <= end for start, end in right) for first, last in found)
 
 
-@lru_cache(maxsize=8)
-def _names(names: tuple[str, ...]) -> re.Pattern[str]:
-    either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    return re.compile(rf"(?<![\w-])(?:{either})(?![\w-])")
-
-
 @lru_cache(maxsize=1024)
-def _english(forms: tuple[str, ...]) -> re.Pattern[str]:
-    either = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
-    return re.compile(rf"(?<![\w.-])(?:{either})(?![\w-])", re.IGNORECASE)
+def _any(words: tuple[str, ...], flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern for any of some English words, as whole words."""
+    either = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    return re.compile(rf"(?<![\w.-])(?:{either})(?![\w-])", flags)
 
 
 @lru_cache(maxsize=4096)
@@ -142,6 +135,5 @@ def _arabic(word: str) -> str:
 
 def _normal(text: str) -> str:
     """Normalize Arabic for comparison: no vowel signs, no tatweel, plain alefs."""
-    text = unicodedata.normalize("NFC", text)
-    text = re.sub(r"[\u064b-\u065f\u0670\u0640]", "", text)
+    text = re.sub(r"[\u064b-\u065f\u0670\u0640]", "", unicodedata.normalize("NFC", text))
     return re.sub(r"[أإآ]", "ا", text)

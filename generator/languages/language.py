@@ -12,6 +12,7 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cache, lru_cache
@@ -319,11 +320,9 @@ def shown(path: Path) -> str:
 def load_locale(code: str, where: str = "language") -> Locale:
     """Return the CLDR locale of a language code. Raises `AtlasError` if there is none."""
     name = _CLDR.get(code, code)
-    try:
+    with suppress(ValueError, UnknownLocaleError):
         if "_" not in code:  # zh_TW is not a language tag for HTML or for Intl in browsers
             return Locale.parse(name, sep="-" if "-" in name else "_")
-    except (ValueError, UnknownLocaleError):
-        pass
     raise AtlasError(
         f"{code!r} is not the code of a language", where=where, remedy="use a code of CLDR, such as ko or pt-BR"
     )

@@ -15,22 +15,19 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from mkdocs.livereload import LiveReloadServer
+import click
 
 from bench.commands import INTERRUPTED
 from generator.figures.markup import render
 from generator.figures.words import Words
-from generator.languages.language import SOURCE
 from generator.pages.guide import Guide
 
-BENCH = (sys.executable, "-m", "bench")
+BENCH = (sys.executable, "-u", "-X", "utf8", "-m", "bench")
 
 PATIENCE_S = 20.0
 """Time that a process has to end when it is asked to."""
@@ -84,31 +81,37 @@ class LiveRun:
         """Whether there is anything to stop."""
         return self.stage in (Stage.INSTALLING, Stage.MEASURING)
 
-    def run(self, log: Callable[[str], object]) -> None:
-        """Install and measure. `log` prints a line."""
-        status = self._run(log, "install")
+    def begin(self, url: str) -> None:
+        """Measure while the guide is served at `url`. Ctrl-C then ends measuring; once that has ended, the server."""
+
+        def interrupt(*_: object) -> None:
+            if not self.is_running:
+                raise KeyboardInterrupt  # MkDocs then ends the server
+            threading.Thread(target=self.stop).start()
+
+        click.echo(f"The guide is at {url}; this machine is measured meanwhile. Press Ctrl-C to stop measuring.")
+        signal.signal(signal.SIGINT, interrupt)
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self) -> None:
+        """Install and measure, and print what the commands print."""
+        status = self._run("install")
         if not status:
             self.stage = Stage.MEASURING
-            status = self._run(log, "run", "--profile", "quick", "--time-budget", self._budget)
+            status = self._run("run", "--profile", "quick", "--time-budget", self._budget)
         is_stopped = self._is_stopped or status == INTERRUPTED
         self.stage = Stage.STOPPED if is_stopped else Stage.FAILED if status else Stage.DONE
-        log(self.stage.value)
+        click.echo(self.stage.value)
 
-    def _run(self, log: Callable[[str], object], *arguments: str) -> int:
+    def _run(self, *arguments: str) -> int:
         """Run a command of `python -m bench`, which Ctrl-C in the terminal does not reach. Return its exit status."""
-        environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1"}
         self._process = process = subprocess.Popen(
-            [*BENCH, *arguments],
-            cwd=self._root,
-            env=environment,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-            start_new_session=True,
+            [*BENCH, *arguments], cwd=self._root, stdout=subprocess.PIPE, encoding="utf-8", start_new_session=True
         )
         if self._is_stopped:
             self.stop()
         for line in process.stdout or ():
-            log(line.rstrip())
+            click.echo(line.rstrip())
             self.progress = progress_of(line) or self.progress
         return process.wait()
 
@@ -122,86 +125,34 @@ class LiveRun:
                 process.wait(PATIENCE_S)
             process.kill()
 
-    def conduct(self, server: LiveReloadServer) -> None:
-        """Begin once the server answers. Ctrl-C then ends measuring; once that has ended, it ends the server."""
-
-        def say(line: str) -> None:
-            print(line, flush=True)  # noqa: T201  # a command line
-
-        def measure() -> None:
-            while not server.serve_thread.is_alive():
-                time.sleep(0.05)
-            say(f"The guide is at {server.url}; this machine is measured meanwhile. Press Ctrl-C to stop measuring.")
-            self.run(say)
-
-        def interrupt(*_: object) -> None:
-            if not self.is_running:
-                raise KeyboardInterrupt  # MkDocs then ends the server
-            threading.Thread(target=self.stop).start()
-
-        signal.signal(signal.SIGINT, interrupt)
-        threading.Thread(target=measure, daemon=True).start()
-
 
 class Strip:
-    """The strip in all languages of a guide. The server has its own addresses in the folder `address`."""
+    """The strip in all languages of a guide, below `mount_path`. The server has its own addresses in `address`."""
 
     def __init__(self, live_run: LiveRun, guide: Guide, mount_path: str) -> None:
-        self._live_run, self._guide, self._root = live_run, guide, mount_path
+        self.live_run, self._guide, self._root = live_run, guide, mount_path
         self.address = f"{mount_path}measuring/"
 
     def answer(self, name: str, method: str) -> tuple[str, bytes]:
         """Return the type and the content of a name in its folder: a file, or the code of a language."""
         if name in FILES:
             return FILES[name], Path(__file__).with_name(name).read_bytes()
-        if name == "close" and method == "POST" and not self._live_run.is_running:
-            self._live_run.stage = Stage.CLOSED
-        return "text/html; charset=utf-8", self._html(name)
+        if name == "close" and method == "POST" and not self.live_run.is_running:
+            self.live_run.stage = Stage.CLOSED
+        return "text/html; charset=utf-8", self.html(name).encode()
 
-    def inserted(self, page: bytes, anchor: bytes, path: str) -> bytes:
-        """Return the page at a path with the strip after `anchor`."""
-        prefix = f"{path.removeprefix(self._root).partition('/')[0]}/"
-        html = self._html(next((each.code for each in self._guide.languages if each.prefix == prefix), SOURCE))
-        script = f'<script type="module" src="{self.address}strip.js"></script>'.encode() if html else b""
-        return page.replace(anchor, anchor + html, 1).replace(b"</head>", script + b"</head>", 1)
-
-    def _html(self, code: str) -> bytes:
-        """Return the strip in a language; nothing once the reader has closed it, or while there is no page to show."""
-        stage, progress, is_running = self._live_run.stage, self._live_run.progress, self._live_run.is_running
+    def html(self, code: str) -> str:
+        """Return the strip in a language, "" once the reader has closed it."""
         language = next((each for each in self._guide.languages if each.code == code), None)
-        if language is None or stage is Stage.CLOSED:
-            return b""
-        words, plain, gettext = Words(language, html=True), Words(language, html=False), language.gettext
-        texts = {
-            Stage.INSTALLING: gettext("Installing PyTorch to measure this machine."),
-            Stage.MEASURING: gettext("Checking this machine before measuring."),
-            Stage.DONE: gettext("This machine has been measured."),
-            Stage.STOPPED: gettext(
-                "The measurement was stopped. Finished records are kept. Run <code>make guide</code> again to measure "
-                "the rest."
-            ),
-            Stage.FAILED: gettext("This machine could not be measured. The terminal shows the reason."),
-        }
-        text = words.phrase(texts[stage])
-        if stage is Stage.MEASURING and progress:
-            text = words.say(
-                gettext("Measuring %(model)s, %(number)s of %(count)s: about %(time)s left."),
-                model=progress.model,
-                number=language.number(progress.number, 0),
-                count=language.number(progress.of, 0),
-                time=language.unit(progress.minutes, "duration-minute", 0),
-            )
-        device, devices = next(iter(sorted(self._guide.results.own_devices)), ""), f"{language.prefix}devices/"
-        compare, see = gettext("Compare it with the other devices"), gettext("See the figures for this machine")
+        if language is None or self.live_run.stage is Stage.CLOSED:
+            return ""
         return render(
             "measuring.html.jinja",
             address=self.address,
-            code=code,
-            label=plain.phrase(gettext("Measurement of this machine")),
-            text=text,
-            link=device and f"{self._root}{devices}{'' if stage is Stage.DONE else f'{device}/'}",
-            link_text=words.phrase(compare if stage is Stage.DONE else see),
-            closing="" if is_running else plain.phrase(gettext("Do not show this again")),
-            value=progress.number - 1 if progress else 0,
-            of=progress.of if progress and is_running else 0,
-        ).encode()
+            device=min(self._guide.results.own_devices, default=""),
+            devices=f"{self._root}{language.prefix}devices/",
+            gettext=language.gettext,
+            language=language,
+            run=self.live_run,
+            words=Words(language, html=True),
+        )

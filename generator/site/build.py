@@ -47,21 +47,19 @@ def _in_processes(languages: Mapping[str, Load]) -> dict[str, str]:
     that one has computed for a language serve its next one."""
     context = multiprocessing.get_context("fork")
     count = min(cores() or 1, len(languages))
-    shares = [[*languages][first::count] for first in range(count)]
     faults = dict.fromkeys(languages, "its process ended early; build again")
     running = []
-    for share in shares:
+    for first in range(count):
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_build_share, args=({code: languages[code] for code in share}, sender))
+        share = [*languages.items()][first::count]
+        process = context.Process(target=_build_share, args=(share, sender))
         process.start()
         sender.close()
         running.append((process, receiver))
     try:
         for _, receiver in running:
             with suppress(EOFError):
-                while True:
-                    code, fault = receiver.recv()
-                    faults[code] = fault
+                faults |= receiver.recv()
     finally:
         for process, _ in running:
             process.terminate()
@@ -69,9 +67,8 @@ def _in_processes(languages: Mapping[str, Load]) -> dict[str, str]:
     return faults
 
 
-def _build_share(languages: Mapping[str, Load], sender: Connection) -> None:
-    for code, load in languages.items():
-        sender.send((code, _fault(load)))
+def _build_share(share: Iterable[tuple[str, Load]], sender: Connection) -> None:
+    sender.send({code: _fault(load) for code, load in share})
 
 
 def _fault(load: Load) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 
 from generator.data.load import Results
 from generator.figures.markup import render
-from generator.languages.language import Language
 from generator.languages.typography import in_markdown
 from generator.pages import feed
 from generator.pages.guide import Edition
@@ -20,21 +19,18 @@ from generator.pages.site_file import SiteFile, page_path
 
 def files_for_programs(edition: Edition, results: Results, settings: Mapping[str, Any]) -> tuple[SiteFile, SiteFile]:
     """Return ``feed.xml`` and ``llms.txt`` of an edition."""
-    return (
-        SiteFile("feed.xml", partial(_feed, edition.language, results, settings)),
-        SiteFile("llms.txt", partial(_list_of_pages, edition, settings)),
-    )
 
+    def made() -> str:
+        return render(
+            "feed.xml.jinja",
+            entries=feed.entries(results, edition.language),
+            feed_id=feed.urn(edition.language.code),
+            first_moment=feed.FIRST_MOMENT,
+            language=edition.language,
+            settings=settings,
+        )
 
-def _feed(language: Language, results: Results, settings: Mapping[str, Any]) -> str:
-    return render(
-        "feed.xml.jinja",
-        entries=feed.entries(results, language),
-        feed_id=feed.urn(language.code),
-        first_moment=feed.FIRST_MOMENT,
-        language=language,
-        settings=settings,
-    )
+    return SiteFile("feed.xml", made), SiteFile("llms.txt", partial(_list_of_pages, edition, settings))
 
 
 def _list_of_pages(edition: Edition, settings: Mapping[str, Any]) -> str:

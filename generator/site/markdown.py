@@ -56,8 +56,11 @@ class _Tables(Treeprocessor):
             classes = caption.get("class", "").split()
             if "table-caption" in classes:
                 label = self._text(caption)
-                _add_caption(table, caption, is_sortable="sortable" in classes)
+                table.attrib |= {"class": "atlas"} | ({"data-sortable": ""} if "sortable" in classes else {})
                 parent.remove(caption)
+                caption.tag, caption.tail = "caption", None
+                caption.attrib.clear()
+                table.insert(0, caption)
         frame.set("aria-label", label)
 
     def _text(self, element: Element) -> str:
@@ -83,15 +86,6 @@ def _head_row(row: Element) -> None:
         head.set("class", " ".join(classes)) if classes else head.attrib.pop("class")
 
 
-def _add_caption(table: Element, caption: Element, *, is_sortable: bool) -> None:
-    table.set("class", "atlas")
-    if is_sortable:
-        table.set("data-sortable", "")
-    caption.tag, caption.tail = "caption", None
-    caption.attrib.clear()
-    table.insert(0, caption)
-
-
 class _Finished(Preprocessor):
     """Takes charts, forms and lists of ours as they are: reading their HTML takes most of the time of many pages."""
 
@@ -100,28 +94,24 @@ class _Finished(Preprocessor):
         return FINISHED.sub(lambda html: self.md.htmlStash.store(html[0]), text).split("\n")
 
 
-class _SectionNames(Treeprocessor):
-    """Gives names in the list of sections direction marks, where they had elements."""
+class _Code(Postprocessor):
+    """Keeps lines from breaking within short code."""
 
-    def run(self, root: Element) -> None:  # noqa: ARG002
+    def run(self, text: str) -> str:
+        return unbroken(text)
+
+
+class _RightToLeft(Postprocessor):
+    """Gives code its own direction, and names in the list of sections direction marks, where they had elements."""
+
+    def run(self, text: str) -> str:
         self._mark(getattr(self.md, "toc_tokens", []))
+        return code_from_the_left(text)
 
     def _mark(self, tokens: list[dict[str, Any]]) -> None:
         for token in tokens:
             token["name"] = str(escape(Markup(plain(token["html"])).striptags()))  # noqa: S704  # made by Markdown
             self._mark(token["children"])
-
-
-class _Code(Postprocessor):
-    """Keeps lines from breaking within short code. From right to left, code has its own direction."""
-
-    def __init__(self, md: Markdown, *, is_rtl: bool) -> None:
-        super().__init__(md)
-        self._is_rtl = is_rtl
-
-    def run(self, text: str) -> str:
-        html = unbroken(text)
-        return code_from_the_left(html) if self._is_rtl else html
 
 
 class AtlasExtension(Extension):
@@ -132,13 +122,12 @@ class AtlasExtension(Extension):
         super().__init__(**settings)
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802  # the name that Markdown calls
-        """Add the steps, each after what it needs: cells with their attributes, sections with their names."""
-        is_rtl = self.getConfig("direction") == "rtl"
+        """Add the steps, each after those that it needs: tables after the attributes of their cells."""
         md.preprocessors.register(_Finished(md), "atlas-finished", 22)  # before MkDocs reads all HTML for ids
         md.treeprocessors.register(_Tables(md), "atlas-tables", 4)
-        if is_rtl:
-            md.treeprocessors.register(_SectionNames(md), "atlas-sections", 3)
-        md.postprocessors.register(_Code(md, is_rtl=is_rtl), "atlas-code", 0)
+        md.postprocessors.register(_Code(md), "atlas-code", 0)
+        if self.getConfig("direction") == "rtl":
+            md.postprocessors.register(_RightToLeft(md), "atlas-right-to-left", -1)
 
 
 def makeExtension(**settings: Any) -> AtlasExtension:  # noqa: N802  # the name that Markdown looks for

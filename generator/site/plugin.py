@@ -14,30 +14,28 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Literal
 
-from mkdocs.config import config_options
+from mkdocs.config import config_options, load_config
 from mkdocs.config.base import Config
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import Abort, MkDocsException, PluginError
+from mkdocs.exceptions import MkDocsException, PluginError
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import BasePlugin
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from bench.errors import AtlasError
+from generator.languages.catalogs import mkdocs_yml
 from generator.languages.language import SOURCE
-from generator.live import BUDGET
 from generator.pages import explorer
 from generator.pages.guide import Guide
 from generator.pages.pages import PageFile
 from generator.site import PLUGIN, search
 from generator.site.build import build_all, put_into_place, told
 from generator.site.for_programs import files_for_programs
-from generator.site.mkdocs_internals import load_separate_config
-from generator.site.preview import Preview, check_address
+from generator.site.preview import PreviewServer, check_address
 from generator.site.publishing import address, refuse_uncommitted, uncommitted_runs
-from generator.site.settings import mkdocs_yml, settings_of
+from generator.site.settings import settings_of
 
 ONLY_AT_THE_ROOT = ("CNAME", "robots.txt")
 """Files below `docs_dir` that are about the whole site."""
@@ -59,7 +57,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._command = ""
         self._site_dir = ""
         self._built: TemporaryDirectory[str] | None = None  # where a build leaves the languages until all are finished
-        self._preview: Preview | None = None
+        self._server: PreviewServer | None = None
         self._pages: Mapping[str, PageFile] = {}
 
     # ── The whole site ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -75,21 +73,13 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         """Read the sources, once for all languages, and leave nothing to MkDocs' own build."""
         if self.config.language:
             return config
-        self.guide = Guide(Path(config.config_file_path).parent)
-        try:
-            self._begin(config)
-        except (AtlasError, OSError) as error:
-            raise PluginError(told(error)) from None
+        guide = self.guide = Guide(Path(config.config_file_path).parent)
         config.nav = []
         config.theme.static_templates.clear()
-        return config
-
-    def _begin(self, config: MkDocsConfig) -> None:
-        guide = self.guide
         if self._command == "serve":
             check_address(*config.dev_addr)
             guide.own_runs = partial(uncommitted_runs, guide.root)
-            return
+            return config
         if self._command == "gh-deploy":
             refuse_uncommitted(guide.root)
             config.site_url = address(guide.root, config.remote_name)
@@ -97,6 +87,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._site_dir, config.site_dir = config.site_dir, self._built.name
         guide.address = config.site_url or ""
         guide.update()
+        return config
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Build all languages, and put the site into its place."""
@@ -104,53 +95,55 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             return
         explorer.details_as_json(self.guide.results)  # the same for all languages, and then known to all processes
         codes = [language.code for language in self.guide.languages]
-        build_all({code: partial(self._load_language, config, code) for code in codes})
+        build_all({code: partial(self.load, config, code) for code in codes})
         config.site_dir = self._site_dir
         put_into_place(Path(self._built.name), codes, Path(self._site_dir))
 
     def on_serve(
         self, server: LiveReloadServer, /, *, config: MkDocsConfig, builder: Callable[[], None]
     ) -> LiveReloadServer:
-        """Build pages when a browser asks for them, from here on. Measure this machine beside that, if asked to."""
+        """Build pages when a browser asks for them, by a server of our own."""
         del builder
-        settings, load = partial(self._settings, config), partial(self._load, config)
-        self._preview = Preview(self.guide, settings, load, os.environ.get(BUDGET))
-        self._preview.take_over(server, (config.docs_dir, config.config_file_path))
-        return server
+        self._server = PreviewServer(server, self.guide, partial(self.load, config))
+        for path in (config.docs_dir, config.config_file_path):
+            self._server.watch(path)
+        return self._server
 
     def on_shutdown(self) -> None:
         """Remove the temporary folder, and stop the server's own processes."""
         if self._built:
             self._built.cleanup()
-        if self._preview:
-            self._preview.close()
+        if self._server:
+            self._server.close()
 
     def on_build_error(self, *, error: Exception) -> None:
         """Report a mistake in a template or a source, and an unusable folder, without a traceback."""
         if not isinstance(error, MkDocsException) and (fault := told(error)):
-            raise Abort(fault) from None
+            raise PluginError(fault) from None
 
-    def _settings(self, outer: MkDocsConfig, code: str) -> dict[str, Any]:
-        """Return the settings of a language. Raises `AtlasError` where its pages cannot be read."""
+    def load(self, outer: MkDocsConfig, code: str) -> MkDocsConfig:
+        """Load the configuration of a language, with plugins of its own, and start them.
+
+        Raises `AtlasError` where its pages cannot be read.
+        """
         guide, edition = self.guide, self.guide.edition(code)
-        serving = self._command == "serve"
+        is_served = self._command == "serve"
         given = {
-            "site_dir": str(Path(outer.site_dir, edition.language.prefix if serving else code)),
+            "site_dir": str(Path(outer.site_dir, edition.language.prefix if is_served else code)),
             "site_url": outer.site_url,
             "strict": outer.strict,
             "use_directory_urls": outer.use_directory_urls,
         }
-        return settings_of(edition, guide.languages, mkdocs_yml(guide.root) | given, serving=serving)
-
-    def _load(self, outer: MkDocsConfig, settings: dict[str, Any]) -> MkDocsConfig:
-        """Load the configuration of a language."""
-        is_served = self._command == "serve"
-        config = load_separate_config(outer.config_file_path, "serve" if is_served else "build", **settings)
-        config.plugins[PLUGIN].guide = self.guide
+        settings = settings_of(edition, guide.languages, mkdocs_yml(guide.root) | given, serving=is_served)
+        # MkDocs keeps plugins with a startup event for all configurations of a process, so that all languages would
+        # share one search plugin, and its index.
+        kept = MkDocsConfig.plugins.plugin_cache
+        kept.clear()
+        config = load_config(outer.config_file_path, **settings)
+        kept.clear()
+        config.plugins.on_startup(command="serve" if is_served else "build", dirty=False)
+        config.plugins[PLUGIN].guide = guide
         return config
-
-    def _load_language(self, outer: MkDocsConfig, code: str) -> MkDocsConfig:
-        return self._load(outer, self._settings(outer, code))
 
     # ── One language ────────────────────────────────────────────────────────────────────────────────────────────────
 

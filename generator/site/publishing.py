@@ -37,29 +37,21 @@ DOMAIN = Path("docs", "CNAME")
 """The file from which GitHub takes a custom domain; in the published site, and so among its sources."""
 
 
-def pages_address(remote: str) -> str | None:
-    """Return the address at which GitHub Pages serves the repository `remote`; None where it is not on GitHub."""
-    match = GITHUB.fullmatch(remote)
-    if match is None:
-        return None
-    host = f"{match['owner'].lower()}.github.io"
-    return f"https://{host}/" if match["name"].lower() == host else f"https://{host}/{match['name']}/"
-
-
 def address(root: Path, remote: str) -> str:
     """Return the address of the site of the project at `root`. Raises `AtlasError` where nothing names it."""
     if url := os.environ.get(SITE_URL):
         return url
     if (root / DOMAIN).is_file():
         return f"https://{(root / DOMAIN).read_text(encoding='utf-8').strip()}/"
-    pages = pages_address(_git(root, "config", "--get", f"remote.{remote}.url"))
-    if pages is None:
+    match = GITHUB.fullmatch(_git(root, "config", "--get", f"remote.{remote}.url"))
+    if match is None:
         raise AtlasError(
             "the address of the site is unknown, but its pages need it",
             where=f"git remote {remote}",
             remedy="make publish SITE_URL=https://example.org/atlas/",
         )
-    return pages
+    host = f"{match['owner'].lower()}.github.io"
+    return f"https://{host}/" if match["name"].lower() == host else f"https://{host}/{match['name']}/"
 
 
 def refuse_uncommitted(root: Path) -> None:

@@ -7,30 +7,15 @@ language. Templates below ``docs/theme`` find all that they show in `extra`, so 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from babel.core import get_global
-from mkdocs.utils import get_theme_dir
-from mkdocs.utils.yaml import yaml_load
 
-from generator.languages.catalogs import settings_errors
 from generator.languages.language import Language, Untranslated
 from generator.languages.typography import RIGHT_TO_LEFT_MARK
 from generator.pages.guide import Edition
 from generator.site import PLUGIN, search
-
-FALLBACK = "en"
-"""The labels for a language into which Material has not been translated."""
-
-
-def mkdocs_yml(root: Path) -> dict[str, Any]:
-    """Return the settings in ``mkdocs.yml``. Raises `AtlasError` with the line of a mistake."""
-    with (root / "mkdocs.yml").open("rb") as file, settings_errors():
-        settings: dict[str, Any] = yaml_load(file)
-    return settings
 
 
 def settings_of(
@@ -38,12 +23,17 @@ def settings_of(
 ) -> dict[str, Any]:
     """Return the settings of an edition, from the project's."""
     language, languages = edition.language, tuple(languages)
-    texts = [settings.get("site_name"), settings.get("site_description")]
-    name, description = (str(language.gettext(text)) if text else "" for text in texts)
-    root, extra = settings.get("site_url") or "", settings.get("extra") or {}
+    keys = ("site_name", "site_description")
+    name, description = (str(language.gettext(settings.get(key, ""))) for key in keys)
+    root, extra = settings.get("site_url") or "", settings["extra"]
     policy = extra.get("policy", "")
     if serving:  # MkDocs' server writes a script into each page that reloads it
         policy = policy.replace("script-src 'self'", "script-src 'self' 'unsafe-inline'")
+    switch = (language.gettext("Switch to dark mode"), language.gettext("Switch to light mode"))
+    palette = [
+        {**scheme, "toggle": {**scheme["toggle"], "name": str(to)}}
+        for scheme, to in zip(settings["theme"].get("palette", ()), switch, strict=False)
+    ]
     options = {
         "toc": {"permalink_title": str(language.gettext("Link to this section"))},
         "generator.site.markdown": {"direction": language.direction},
@@ -55,11 +45,11 @@ def settings_of(
         "site_name": name,
         "site_description": description,
         "site_url": urljoin(root, language.prefix) or None,
-        "theme": _theme(settings["theme"], language),
-        "nav": edition.navigation(settings.get("nav") or []),
+        "theme": {**settings["theme"], "palette": palette, "direction": language.direction},
+        "nav": edition.navigation(settings["nav"]),
         "not_in_nav": edition.unlisted,
-        "plugins": [*_with(options, settings.get("plugins") or [])],
-        "markdown_extensions": [*_with(options, settings.get("markdown_extensions") or [])],
+        "plugins": [*_with(options, settings["plugins"])],
+        "markdown_extensions": [*_with(options, settings["markdown_extensions"])],
         "extra": {
             **extra,
             "policy": policy,
@@ -78,22 +68,9 @@ def settings_of(
 
 def _with(options: Mapping[str, Mapping[str, Any]], listed: Iterable[Any]) -> Iterator[dict[str, Any]]:
     """Yield extensions or plugins, as ``mkdocs.yml`` lists them, with the options of the language."""
-    pairs = listed.items() if isinstance(listed, Mapping) else (_pair(entry) for entry in listed)
-    for name, own in pairs:
+    for entry in listed:
+        name, own = (entry, None) if isinstance(entry, str) else next(iter(entry.items()))
         yield {name: {**(own or {}), **options.get(name, {})}}
-
-
-def _pair(entry: str | Mapping[str, Any]) -> tuple[str, Any]:
-    return (entry, None) if isinstance(entry, str) else next(iter(entry.items()))
-
-
-def _theme(theme: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    toggles = language.gettext("Switch to dark mode"), language.gettext("Switch to light mode")
-    palette = [
-        {**scheme, "toggle": {**scheme["toggle"], "name": str(name)}}
-        for scheme, name in zip(theme.get("palette", ()), toggles, strict=False)
-    ]
-    return {**theme, "palette": palette, "language": theme_language(language.code), "direction": language.direction}
 
 
 def _offered(language: Language) -> dict[str, str]:
@@ -177,23 +154,10 @@ def shown(text: str) -> str:
     return str(text.__html__()) if isinstance(text, Untranslated) else text
 
 
-def theme_language(code: str) -> str:
-    """Return the name of Material's own labels for a language, which stand in for those that we do not define."""
-    folder = _labels_folder()
-    return next((name for name in (code, code.partition("-")[0]) if (folder / f"{name}.html").is_file()), FALLBACK)
-
-
-@cache
-def _labels_folder() -> Path:
-    return Path(get_theme_dir("material"), "partials", "languages")
-
-
 def open_graph_locale(language: Language) -> str:
     """Return language and region, such as ``zh_CN``. Without a region it is the one where most speakers live."""
+    if language.code == "ar":
+        return "ar_AR"  # Open Graph has Arabic without a real region
     locale = language.locale
     likely = get_global("likely_subtags").get(locale.language, locale.language).split("_")[-1]
-    return _OPEN_GRAPH.get(language.code) or f"{locale.language}_{locale.territory or likely}"
-
-
-_OPEN_GRAPH = {"ar": "ar_AR"}
-"""Open Graph's locales of languages for which it has one without a real region."""
+    return f"{locale.language}_{locale.territory or likely}"

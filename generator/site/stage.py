@@ -19,11 +19,11 @@ from typing import Any
 import yaml
 
 from bench.errors import AtlasError
-from generator.languages.catalogs import ROOT
+from generator.languages.catalogs import ROOT, mkdocs_yml
 from generator.pages.guide import Edition, Guide
 from generator.site import PLUGIN
 from generator.site.for_programs import files_for_programs
-from generator.site.settings import mkdocs_yml, settings_of
+from generator.site.settings import settings_of
 
 MARKER = ".staged"
 """An empty file in a folder that an earlier run wrote, which the next one may replace."""
