@@ -1,4 +1,4 @@
-"""The measurement beside the server, with real processes in place of those that install and measure, and its strip."""
+"""The strip that says on each page what is measured beside the server; a real one is in `tests/browser`."""
 
 from __future__ import annotations
 
