@@ -111,8 +111,9 @@ def add_record(builder: Builder, digits: str) -> None:
     (results / f"{new.run}.jsonl").write_bytes(encode(new))
     if builder.pages:
         stage(builder.project)
-        for source in filter(Path.is_file, (builder.project / "staged").glob("*/**/*")):
-            target = builder.pages / source.relative_to(builder.project / "staged")
+        staged = builder.project / "staged"
+        for source in (file for code in published_languages() for file in (staged / code).rglob("*") if file.is_file()):
+            target = builder.pages / source.relative_to(staged)
             if not (target.exists() and filecmp.cmp(source, target, shallow=False)):
                 shutil.copy(source, target)
 
