@@ -174,6 +174,7 @@ def place(atlas: Atlas, files: Mapping[str, str], link: Link) -> str:
         _=atlas.language.gettext,
         devices=[(link("device", device.slug), html.value(device.label)) for device in atlas.devices],
         fields=_fields(words.language),
+        details=_details(words),
         question=atlas.cells[QUESTION].mode().iloc[0],
         groups=[(name, headings[name]) for name in FILTERS if name != QUESTION],
         measures=[(name, headings[name]) for name in MEASURES if name in known],
@@ -201,7 +202,6 @@ def texts(atlas: Atlas, words: Words, link: Link) -> dict[str, Any]:
         "rounded": ROUNDED,
         "headings": _headings(words),
         "explained": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
-        "details": _details(words),
         # Notes of other sources stay in English.
         "notes": {
             "mean of 300 inferences on one image, after a warm-up": gettext(
@@ -214,7 +214,7 @@ def texts(atlas: Atlas, words: Words, link: Link) -> dict[str, Any]:
 
 
 def _fields(language: Language) -> dict[str, str]:
-    """Return the labels of the form and of the buttons."""
+    """Return the labels of the form and of the buttons, and the notes of an opened row."""
     gettext = language.gettext
     return {
         "any": gettext("all"),
@@ -235,6 +235,8 @@ def _fields(language: Language) -> dict[str, str]:
         "download_csv": gettext("Download as CSV"),
         "download_json": gettext("Download as JSON"),
         "link": gettext("Link to this view"),
+        "doubtful": gettext("The data lint marks this record as doubtful, so no recommendation is based on it."),
+        "no_command": gettext("The source gives no command. This one measures the same benchmark case on your device:"),
     }
 
 
@@ -251,8 +253,6 @@ def _phrases(language: Language) -> dict[str, str]:
         "pairs": gettext("Benchmark cases that differ only in what is compared"),
         "compiled_change": gettext("Compiled, second against first"),
         "eager_change": gettext("Eager, second against first"),
-        "eager": gettext("Eager (ms)"),
-        "compiled": gettext("Compiled (ms)"),
         "sort": gettext("Sort by this column"),
         "log": gettext("%(axis)s, logarithmic scale"),
         "chart": gettext("%(y)s plotted against %(x)s. Points: %(count)s. The table has the same figures."),
@@ -260,8 +260,6 @@ def _phrases(language: Language) -> dict[str, str]:
         "no_chart": gettext("No row has both of the figures that the chart needs."),
         "others": gettext("others"),
         "with_interval": gettext("%(value)s (from %(low)s to %(high)s)"),
-        "doubtful": gettext("The data lint marks this record as doubtful, so no recommendation is based on it."),
-        "no_command": gettext("The source gives no command. This one measures the same benchmark case on your device:"),
         "strip": gettext(
             "Median of each round in chronological order, one process after another; from %(low)s to %(high)s"
         ),

@@ -2,11 +2,12 @@
 
 import { loader } from "../files.js"
 import { fill, modelChoice } from "../forms.js"
-import { element, isolated, say } from "../words.js"
+import { element, filled, isolated, say } from "../words.js"
 import { makeChart } from "./chart.js"
 import { asFile, unpack } from "./data.js"
 import { makeDetails } from "./details.js"
 import { count } from "./figures.js"
+import { drawStrip } from "./strip.js"
 import { makeTable } from "./table.js"
 import { makeView, QUESTION } from "./view.js"
 
@@ -24,7 +25,8 @@ export const start = async root => {
   const view = makeView(texts, rows, ofModels(([, , checkpoint]) => checkpoint))
   const more = () => load(root.dataset.details, ({ columns, names }) => (add(columns), names))
 
-  root.replaceChildren(root.querySelector("template").content)
+  const [all, detail] = root.querySelectorAll("template")
+  root.replaceChildren(all.content)
   const [fold, tally, form, link] = ["details", ".explorer-tally", "form", ".explorer-tools a"].map(each => root.querySelector(each))
   const { [QUESTION]: question, chart: measure, compare, first, second, sort } = form.elements
   const model = modelChoice(form.elements.model, names.model)
@@ -69,13 +71,18 @@ export const start = async root => {
 
   // What is shown
 
+  const content = makeDetails(texts)
   const details = async row => {
     await more()
-    if (!row.second) return content(row)
-    const side = each => [element("p", { className: "explorer-side" }, isolated(view.named(each, compare.value))), ...content(each)]
-    return [...side(row.first), ...side(row.second)]
+    return row.second ? [row.first, row.second].map(each => panel(each, isolated(view.named(each, compare.value)))) : [panel(row)]
   }
-  const content = makeDetails(texts, load, root.dataset.rounds)
+  const panel = (row, side) => {
+    const made = filled(detail, name => (name === "side" ? side : content(row, name)))
+    const strip = made.querySelector(".explorer-rounds")
+    const draw = rounds => rounds[row.id] && drawStrip(strip, rounds[row.id], says)
+    if (row.compiled_samples) load(`${root.dataset.rounds}${row.device}.json`).then(draw, () => {}) // the source may have none
+    return made
+  }
   const resort = by => {
     sort.value = by
     act()
