@@ -1,13 +1,11 @@
-// What "Should I compile?" answers, as elements. Takes records and what was asked; reads no form and no address.
+// What "Should I compile?" answers, by the names in the templates of decision.html.jinja. Takes records and what was asked;
+// reads no form and no address.
 
 import { number } from "../numbers.js"
 import { element, isolated, say } from "../words.js"
 import { reaching, recommend, total_s } from "./recommend.js"
 
-const p = (...children) => element("p", {}, ...children)
-const note = (...children) => element("p", { className: "decision-note" }, ...children)
-const code = text => element("pre", { tabIndex: 0 }, element("code", {}, text))
-const list = items => element("ul", {}, items.map(each => element("li", {}, each)))
+const items = list => list.map(each => element("li", {}, each))
 const three = x => 2 - Math.floor(Math.log10(Math.abs(x))) // decimals of what follows from several figures
 
 // Full-width signs include their space.
@@ -36,13 +34,11 @@ export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) 
 
   const outcome = (row, asked) => recommend(row, asked.calls, asked.cache)
   const words = (row, asked) => (asked.isThroughput && texts.throughput[outcome(row, asked)]) || texts.outcomes[outcome(row, asked)]
-  const headed = (headline, ...parts) => [element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts]
-  const facts = (...told) => element("p", { className: "decision-case" }, inARow(told))
   // How to measure a model that has no record.
-  const command = (slug, why) => {
-    if (whole || !models.has(slug)) return []
+  const command = slug => {
+    if (whole || !models.has(slug)) return ""
     const { auto_class, checkpoint, task } = models.get(slug)
-    return [why, code(`python -m bench run --checkpoint ${auto_class ? "" : "timm/"}${checkpoint} --task ${task}`)]
+    return `python -m bench run --checkpoint ${auto_class ? "" : "timm/"}${checkpoint} --task ${task}`
   }
 
   // An estimate, which looks like no record.
@@ -59,15 +55,17 @@ export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) 
     }
     const address = new URL(`../models/families/${family}/`, new URL(whole ?? "", location))
     const off = { error: isolated(percent(error, 1)), tried: isolated(count(tried)) }
-    return headed(
+    const ofFamily = { family: element("a", { href: address }, isolated(family)) }
+    return {
       headline,
-      element("p", { className: "estimate-mark" }, texts.estimate.mark),
-      p(say(reason, { device: isolated(devices[asked.device]), speedup: times(speedup), low, high, near_low, near_high })),
-      facts(names[row.model], devices[asked.device], row.input_size),
-      note(say(texts.estimate.error, off), " ", say(texts.estimate.ways[way], { family: element("a", { href: address }, isolated(family)) })),
-      relatives.length ? list(relatives.map(relative)) : "",
-      ...command(row.model, note(texts.estimate.measure)),
-    )
+      isEstimate: true,
+      reason: say(reason, { device: isolated(devices[asked.device]), speedup: times(speedup), low, high, near_low, near_high }),
+      facts: inARow([names[row.model], devices[asked.device], row.input_size]),
+      about: [...say(texts.estimate.error, off), " ", ...say(texts.estimate.ways[way], ofFamily)],
+      items: items(relatives.map(relative)),
+      toMeasure: command(row.model) && texts.estimate.measure,
+      command: command(row.model),
+    }
   }
 
   const figuresOf = (row, asked) => {
@@ -106,20 +104,19 @@ export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) 
     }
     const sizes = { size: isolated(count(row.batch_size)), batch: isolated(count(asked.batch)) }
     const isNear = !asked.isThroughput && row.batch_size !== asked.batch
-    const said = [isNear ? note(say(texts.nearest, sizes)) : "", p(say(reason, values))]
     const told = [...variant(row), row.input_size, source.name]
-    if (whole) return headed(headline, ...said, facts(...told))
-    const isOne = row.speedup && row.origin === "measured" && row.processes === 1
-    const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status], texts.doubts[row.doubt], isOne && texts.one_process]
-    const entry = ([name, figure]) => element("div", {}, element("dt", {}, texts.figures[name]), element("dd", {}, figure))
-    return headed(
-      headline,
-      ...said,
-      facts(names[row.model], devices[asked.device], ...told),
-      element("dl", {}, Object.entries(figures).map(entry)),
-      ...notes.filter(Boolean).map(text => note(text)),
-      note(say(texts.about, { name: isolated(source.name) }), " ", source[asked.question]),
-    )
+    const short = { headline, near: isNear && say(texts.nearest, sizes), reason: say(reason, values) }
+    if (whole) return { ...short, facts: inARow(told) }
+    return {
+      ...short,
+      facts: inARow([names[row.model], devices[asked.device], ...told]),
+      hasFigures: true,
+      ...figures,
+      status: row.speedup && reason !== "%(status)s" && texts.statuses[row.status],
+      doubt: texts.doubts[row.doubt],
+      isOneProcess: row.speedup && row.origin === "measured" && row.processes === 1,
+      about: [...say(texts.about, { name: isolated(source.name) }), " ", source[asked.question]],
+    }
   }
 
   // How many models of a task have each outcome.
@@ -127,13 +124,14 @@ export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) 
     const firsts = [...Map.groupBy(rows, row => row.model).values()].map(([best]) => best)
     const counts = [...Map.groupBy(firsts, row => outcome(row, asked))]
     const line = ([name, group]) => say(texts.tally, { outcome: texts.outcomes[name][0], count: isolated(count(group.length)) })
-    return headed(names[asked.model], list(counts.map(line)))
+    return { headline: names[asked.model], items: items(counts.map(line)) }
   }
 
   const missing = asked => {
     const [headline, reason] = words(undefined, asked)
     const [model, device] = [names[asked.model] ?? asked.model, devices[asked.device]].map(isolated)
-    return headed(headline, p(say(reason, { model, device })), ...command(asked.model, p(texts.estimate.thin)))
+    const toMeasure = command(asked.model) && texts.estimate.thin
+    return { headline, reason: say(reason, { model, device }), toMeasure, command: command(asked.model) }
   }
 
   // All records of a choice. `choose` is called with the model that a reader selects in it.
@@ -149,17 +147,12 @@ export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) 
       ...Object.fromEntries(kinds.map(kind => [kind, shown(row[kind])])),
       origin: texts.sources[row.source].name,
     })
-    const made = element("table", { className: "atlas" })
-    made.createCaption().append(texts.records)
-    const head = Object.keys(cells(rows[0])).map(name => element("th", { scope: "col" }, texts.headings[name]))
-    made.createTHead().insertRow().append(...head)
     const cell = (content, at) => element(at ? "td" : "th", at ? {} : { scope: "row" }, content)
-    const body = made.createTBody()
-    for (const row of rows) body.insertRow().append(...Object.values(cells(row)).map(cell))
-    return element("div", { className: "table", tabIndex: 0, role: "group", ariaLabel: texts.records }, made)
+    const heads = Object.keys(cells(rows[0])).map(name => element("th", { scope: "col" }, texts.headings[name]))
+    return { heads, rows: rows.map(row => element("tr", {}, Object.values(cells(row)).map(cell))) }
   }
 
-  // A program for a record, with a button that copies it.
+  // A program for a record.
   const program = (row, asked) => {
     const mode = row.compile_mode !== "default" && `mode="${row.compile_mode}"`
     const given = ["model", mode, { true: "dynamic=True", false: "dynamic=False" }[row.dynamic]].filter(Boolean)
@@ -172,10 +165,7 @@ export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) 
       autocast: autocast ? `, torch.autocast(device.type, torch.${autocast})` : "",
       compile: tf32 + (compiles ? `model = torch.compile(${given.join(", ")})\n` : ""),
     }
-    const text = say(values.auto_class ? snippets.transformers : snippets.timm, values).join("")
-    const copy = element("button", { type: "button", className: "md-button", hidden: !navigator.clipboard }, texts.copy)
-    copy.onclick = () => navigator.clipboard.writeText(text).then(() => (copy.textContent = texts.copied))
-    return [p(element("strong", {}, texts.snippet)), code(text), p(copy)]
+    return { program: say(values.auto_class ? snippets.transformers : snippets.timm, values), canCopy: navigator.clipboard }
   }
 
   const single = (row, asked) => (row.estimate ? estimated : recorded)(row, asked)

@@ -4,7 +4,7 @@
 
 import { loader } from "../files.js"
 import { fill, modelChoice } from "../forms.js"
-import { element, say } from "../words.js"
+import { element, filled, say } from "../words.js"
 import { makeAnswers } from "./answer.js"
 import { imageSizes, nearest, ranked, suggested, unpacked } from "./recommend.js"
 
@@ -14,6 +14,7 @@ export const start = root => {
   const texts = JSON.parse(root.dataset.texts)
   const { whole } = root.dataset
   const [form, answer, more] = ["form", ".decision-answer", "[data-more]"].map(each => root.querySelector(each))
+  const [answerTemplate, moreTemplate] = root.querySelectorAll("template")
   const { question, device, size, batch, calls, cache } = form.elements
   const devices = [...device.options]
   const [slug, label] = JSON.parse(root.dataset.first)
@@ -105,15 +106,15 @@ export const start = root => {
     const recorded = found.filter(row => row.origin !== "estimated").map(row => ({ ...row, estimate: undefined }))
     const [best] = found
     answer.classList.toggle("estimated", Boolean(isOne && best?.estimate))
-    answer.replaceChildren(...(!best ? answers.missing(asked) : isOne ? answers.single(best, asked) : answers.tally(recorded, asked)))
+    const told = !best ? answers.missing(asked) : isOne ? answers.single(best, asked) : answers.tally(recorded, asked)
+    answer.replaceChildren(filled(answerTemplate, name => told[name]))
     if (whole) return (more.href = whole + address())
     const isProgram = best && isOne && !best.estimate && answers.outcome(best, asked) !== "eager-failed"
     const hasMore = recorded[Number(isOne && !best?.estimate)]
-    more.replaceChildren(
-      ...(isProgram ? answers.program(best, asked) : []),
-      ...(hasMore ? [answers.table(recorded, asked, isOne ? undefined : pick)] : []),
-      element("p", {}, element("a", { href: address() }, texts.link)),
-    )
+    const table = hasMore && answers.table(recorded, asked, isOne ? undefined : pick)
+    const further = { ...(isProgram && answers.program(best, asked)), ...table }
+    more.replaceChildren(filled(moreTemplate, name => further[name]))
+    more.querySelector("[data-link]").href = address()
   }
 
   // What a reader does
@@ -150,6 +151,11 @@ export const start = root => {
     choose()
   }
   form.elements.model.onfocus = ({ target }) => target.select()
+  more.addEventListener("click", async ({ target }) => {
+    if (!target.dataset.copied) return
+    await navigator.clipboard.writeText(more.querySelector("code").textContent)
+    target.textContent = target.dataset.copied
+  })
   form.onsubmit = () => false
   const follow = () => {
     if (!root.isConnected) return removeEventListener("hashchange", follow)
