@@ -55,6 +55,7 @@ export const makeChart = (figure, { says }, view) => {
   // What Chart.js takes.
   const drawing = (points, all, { x, y }, colours, style) => {
     const isCrowded = points.length > 1000
+    const isNarrow = figure.clientWidth < 520
     const [muted, line] = ["--md-default-fg-color--light", "--atlas-line"].map(name => style.getPropertyValue(name).trim())
     const dots = ({ group }, at) =>
       [false, true].map(isHollow => ({
@@ -75,7 +76,7 @@ export const makeChart = (figure, { says }, view) => {
       ...place,
       type: isLog ? "logarithmic" : "linear",
       title: { display: true, text: isLog ? say(says.log, { axis: label }).join("") : label, color: muted },
-      ticks: { color: muted, callback: value => ordered(show(value)), maxTicksLimit: figure.clientWidth < 520 ? 4 : 7, maxRotation: 0 },
+      ticks: { color: muted, callback: value => ordered(show(value)), maxTicksLimit: isNarrow ? 4 : 7, maxRotation: 0 },
       grid: { color: line },
       border: { color: line },
     })

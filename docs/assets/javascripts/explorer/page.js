@@ -105,6 +105,7 @@ export const start = async root => {
     link.href = address()
   }
   const act = () => {
+    if (!root.isConnected) return // the reader has left the page
     update()
     history.replaceState(history.state, "", address())
   }

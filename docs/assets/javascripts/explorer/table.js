@@ -12,75 +12,64 @@ export const makeTable = (root, texts, view, details, sort) => {
   const [caption, head, body] = region.querySelectorAll("caption, thead tr, tbody")
   const status = root.querySelector("[role=status]")
   const [previous, next] = root.querySelectorAll(".explorer-pager button")
-  const opened = new Set() // rows, by id
-  const closed = new Set() // groups, by value
-  const toggle = (set, value) => set.delete(value) || set.add(value)
+  const turned = new Set() // what a reader has turned: rows are closed at first, groups are open
   let [state, columns, rows, page] = []
 
   const heading = ({ id, heading, number }) => {
-    const [ascending, descending] = [id, `-${id}`].map(each => each === state.sort)
-    const then = descending || (number && !ascending) ? (descending ? id : `-${id}`) : ascending ? `-${id}` : id
-    const button = element("button", { type: "button", title: says.sort, onclick: () => sort(then) }, heading)
-    const ariaSort = ascending ? "ascending" : descending ? "descending" : null
+    const [isAscending, isDescending] = [id, `-${id}`].map(each => each === state.sort)
+    const next = isAscending || (number && !isDescending) ? `-${id}` : id
+    const button = element("button", { type: "button", title: says.sort, onclick: () => sort(next) }, heading)
+    const ariaSort = isAscending ? "ascending" : isDescending ? "descending" : null
     return element("th", { scope: "col", className: number ? "number" : "", ariaSort }, button)
   }
-  const opener = (isOpen, onclick, ...text) =>
-    element("button", { type: "button", className: "explorer-open", ariaExpanded: String(isOpen), onclick }, ...text)
+  const opener = (id, isOpen, ...text) => {
+    const onclick = () => {
+      turned.delete(id) || turned.add(id)
+      draw()
+      document.getElementById(id).focus()
+    }
+    return element("button", { id, type: "button", className: "explorer-open", ariaExpanded: String(isOpen), onclick }, ...text)
+  }
   const cell = (row, { number, text, tone }) => {
     const told = text(row)
     const className = told === null ? "explorer-unknown" : tone?.(row) || ""
     return element("td", { className: number ? "number" : "" }, element("span", { className }, isolated(told ?? says.unknown)))
   }
-  const line = row => {
-    const isOpen = opened.has(row.id)
-    const turn = () => {
-      toggle(opened, row.id)
-      if (isOpen) tr.nextElementSibling.remove()
-      const made = lines(row)
-      tr.replaceWith(...made)
-      made[0].querySelector("button").focus()
-    }
-    const [name, ...others] = columns
-    const tr = element(
-      "tr",
-      { className: row.doubtful ? "doubtful" : "" },
-      element("th", { scope: "row" }, opener(isOpen, turn, isolated(name.text(row)))),
-      others.map(column => cell(row, column)),
-    )
-    return tr
-  }
   const across = (name, ...content) => element("tr", {}, element(name, { colSpan: columns.length }, ...content))
+  const line = row => {
+    const id = `row-${row.id}`
+    const [name, ...others] = columns
+    const head = element("th", { scope: "row" }, opener(id, turned.has(id), isolated(name.text(row))))
+    const tr = element("tr", { className: row.doubtful ? "doubtful" : "" }, head, others.map(column => cell(row, column)))
+    return turned.has(id) ? [tr, detail(row)] : [tr]
+  }
   const detail = row => {
     const place = element("div", { className: "explorer-detail" })
     details(row).then(content => place.append(...content), () => place.append(texts.failed))
     return across("td", place)
   }
-  const lines = row => (opened.has(row.id) ? [line(row), detail(row)] : [line(row)])
-  const group = ([value, members]) => {
-    const turn = () => {
-      toggle(closed, value)
-      draw()
-      body.querySelector(`[data-group="${CSS.escape(value)}"] button`).focus()
-    }
-    const name = [headings[state.group], ": ", isolated(view.named(members[0], state.group)), " ", isolated(`(${count(members.length)})`)]
-    const tr = across("th", opener(!closed.has(value), turn, ...name))
+  const group = ({ id, members }) => {
+    const name = isolated(view.named(members[0], state.group))
+    const tr = across("th", opener(id, !turned.has(id), headings[state.group], ": ", name, " ", isolated(`(${count(members.length)})`)))
     tr.className = "explorer-group"
-    tr.dataset.group = value
     tr.cells[0].scope = "colgroup"
-    return tr
+    return [tr]
   }
 
-  // The lines of all pages: functions that make them, for each group one before its rows.
+  // The lines of all pages: rows, and for each group { id, members } before its rows.
   const all = () => {
-    const made = list => list.map(row => () => lines(row))
-    if (!state.group) return made(rows)
-    const groups = [...Map.groupBy(rows, row => row[state.group])]
-    return groups.flatMap(each => [() => [group(each)], ...(closed.has(each[0]) ? [] : made(each[1]))])
+    if (!state.group) return rows
+    const groups = Map.groupBy(rows, row => row[state.group])
+    return [...groups].flatMap(([value, members]) => {
+      const id = `group-${encodeURIComponent(value)}`
+      return [{ id, members }, ...(turned.has(id) ? [] : members)]
+    })
   }
   const draw = () => {
     const every = all()
     const [first, last] = [page * PAGE, Math.min((page + 1) * PAGE, every.length)]
-    body.replaceChildren(...(every.length ? every.slice(first, last).flatMap(make => make()) : [across("td", says.nothing)]))
+    const made = every.slice(first, last).flatMap(each => (each.members ? group(each) : line(each)))
+    body.replaceChildren(...(made.length ? made : [across("td", says.nothing)]))
     const [from, to, of] = [first + 1, last, every.length].map(n => isolated(count(n)))
     status.replaceChildren(...(every.length ? say(says.range, { first: from, last: to, count: of }) : [says.nothing]))
     previous.disabled = page === 0
