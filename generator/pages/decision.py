@@ -226,12 +226,14 @@ def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
     on_first = of_question[of_question["device"] == first_device]
     rows = on_first[on_first["model"] == _first_model(on_first)]
     answers_of = cells.groupby("device")["workload"].unique()
+    told = _all_texts(atlas, words, whole)
     return render(
         "decision.html.jinja",
         whole=whole,
         rows=_as_json(atlas.results, rows, with_estimates=False) if whole else "",
         _=words.language.gettext,
-        texts=json.dumps(_all_texts(atlas, words, whole), ensure_ascii=False),
+        words=told,
+        texts=json.dumps(told, ensure_ascii=False),
         snippets=json.dumps({} if whole else {"transformers": SNIPPET, "timm": TIMM_SNIPPET}),
         questions=questions,
         devices=[
@@ -377,12 +379,12 @@ def texts(words: Words) -> dict[str, Any]:
         "figures": {
             "eager_ms": gettext("Eager latency"),
             "compiled_ms": gettext("Compiled latency"),
-            "speedup": gettext("Speedup"),
-            "ready_s": gettext("Time to ready"),
-            "break_even": gettext("Break-even point (calls)"),
             "eager_images_s": gettext("Eager throughput"),
             "compiled_images_s": gettext("Compiled throughput"),
             "batch": gettext("Batch size, chosen by the benchmark"),
+            "speedup": gettext("Speedup"),
+            "ready_s": gettext("Time to ready"),
+            "break_even": gettext("Break-even point (calls)"),
             "saved": gettext("Saved by all your calls"),
             "eager_total": gettext("All your calls, eager"),
             "compiled_total": gettext("All your calls, compiled, including the time to ready"),

@@ -39,6 +39,12 @@ FILTERS = (
 )
 """Columns that readers filter by."""
 
+MEASURES = (
+    *("compiled_ms", "speedup", "compiled_images_s", "compile_cold_s", "break_even_calls", "compiled_peak_memory_gb"),
+    "compiled_matmul_share",
+)
+"""Columns that the chart can show."""
+
 SEARCHED = ("device_name", "run", "reason", "source_title")
 """Columns in which the search looks besides the names of the filters and of the weights."""
 
@@ -158,13 +164,22 @@ def place(atlas: Atlas, files: Mapping[str, str], link: Link) -> str:
     """
     words = Words(atlas.language, html=False)
     html = Words(atlas.language, html=True)
-    devices = [(link("device", device.slug), html.value(device.label)) for device in atlas.devices]
+    told = texts(atlas, words, link)
+    headings, known = told["headings"], _columns(atlas.results)
     return render(
         "explorer.html.jinja",
+        **told,
         files=files,
-        texts=json.dumps(texts(atlas, words, link), ensure_ascii=False),
+        texts=json.dumps(told, ensure_ascii=False),
         _=atlas.language.gettext,
-        devices=devices,
+        devices=[(link("device", device.slug), html.value(device.label)) for device in atlas.devices],
+        fields=_fields(words.language),
+        details=_details(words),
+        question=atlas.cells[QUESTION].mode().iloc[0],
+        groups=[(name, headings[name]) for name in FILTERS if name != QUESTION],
+        measures=[(name, headings[name]) for name in MEASURES if name in known],
+        compared=[(name, headings[name]) for name in COMPARED if len(told["names"][name]) > 1],
+        superseded=not atlas.results.table["newest"].all(),
     )
 
 
@@ -182,14 +197,11 @@ def texts(atlas: Atlas, words: Words, link: Link) -> dict[str, Any]:
         "links": {"device": {device.slug: link("device", device.slug) for device in atlas.devices}},
         "filters": FILTERS,
         "searched": SEARCHED,
-        "question": str(atlas.cells[QUESTION].mode().iloc[0]),
         "why": _explanations(atlas.results, words),
-        "compared": COMPARED,
         "noise": 1 + NOISE,
         "rounded": ROUNDED,
         "headings": _headings(words),
         "explained": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
-        "details": _details(words),
         # Notes of other sources stay in English.
         "notes": {
             "mean of 300 inferences on one image, after a warm-up": gettext(
@@ -197,17 +209,16 @@ def texts(atlas: Atlas, words: Words, link: Link) -> dict[str, Any]:
             )
         },
         "says": _phrases(words.language),
+        "failed": words.language.gettext("The records could not be loaded. The pages below show them as tables."),
     }
 
 
-def _phrases(language: Language) -> dict[str, str]:
-    """Return the labels and messages of the script."""
+def _fields(language: Language) -> dict[str, str]:
+    """Return the labels of the form and of the buttons, and the notes of an opened row."""
     gettext = language.gettext
     return {
         "any": gettext("all"),
         "none": gettext("none"),
-        "unknown": gettext("unknown"),
-        "never": gettext("never"),
         "search": gettext("Search"),
         "search_in": gettext("model, version…"),
         "group": gettext("Group by"),
@@ -217,7 +228,6 @@ def _phrases(language: Language) -> dict[str, str]:
         "second": gettext("Second"),
         "superseded": gettext("Include older runs of the same benchmark case"),
         "filters": gettext("Filters and view"),
-        "rows": gettext("Rows: %(count)s"),
         "reset": gettext("Reset"),
         "previous": gettext("Previous"),
         "next": gettext("Next"),
@@ -225,15 +235,24 @@ def _phrases(language: Language) -> dict[str, str]:
         "download_csv": gettext("Download as CSV"),
         "download_json": gettext("Download as JSON"),
         "link": gettext("Link to this view"),
+        "doubtful": gettext("The data lint marks this record as doubtful, so no recommendation is based on it."),
+        "no_command": gettext("The source gives no command. This one measures the same benchmark case on your device:"),
+    }
+
+
+def _phrases(language: Language) -> dict[str, str]:
+    """Return the messages of the script."""
+    gettext = language.gettext
+    return {
+        "unknown": gettext("unknown"),
+        "never": gettext("never"),
+        "rows": gettext("Rows: %(count)s"),
         "range": gettext("Rows %(first)s to %(last)s of %(count)s"),
         "nothing": gettext("There is no record for this selection yet."),
-        "failed": gettext("The records could not be loaded. The pages below show them as tables."),
         "caption": gettext("Records that match the filters"),
         "pairs": gettext("Benchmark cases that differ only in what is compared"),
         "compiled_change": gettext("Compiled, second against first"),
         "eager_change": gettext("Eager, second against first"),
-        "eager": gettext("Eager (ms)"),
-        "compiled": gettext("Compiled (ms)"),
         "sort": gettext("Sort by this column"),
         "log": gettext("%(axis)s, logarithmic scale"),
         "chart": gettext("%(y)s plotted against %(x)s. Points: %(count)s. The table has the same figures."),
@@ -241,8 +260,6 @@ def _phrases(language: Language) -> dict[str, str]:
         "no_chart": gettext("No row has both of the figures that the chart needs."),
         "others": gettext("others"),
         "with_interval": gettext("%(value)s (from %(low)s to %(high)s)"),
-        "doubtful": gettext("The data lint marks this record as doubtful, so no recommendation is based on it."),
-        "no_command": gettext("The source gives no command. This one measures the same benchmark case on your device:"),
         "strip": gettext(
             "Median of each round in chronological order, one process after another; from %(low)s to %(high)s"
         ),

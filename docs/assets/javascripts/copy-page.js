@@ -1,24 +1,14 @@
-// Puts a button beside the link to the page as Markdown that copies it. Pages from an insecure address keep the link alone:
-// browsers give them no clipboard.
-for (const link of document.querySelectorAll(".page-actions:not(.is-ready) a")) {
-  const actions = link.parentElement
-  actions.classList.add("is-ready")
-  if (!navigator.clipboard) continue
-  const status = actions.querySelector("[role=status]")
-  const button = Object.assign(document.createElement("button"), { type: "button", textContent: link.dataset.copy })
-  const text = async () => {
-    const response = await fetch(link.href)
-    if (!response.ok) throw response
-    return new Blob([await response.text()], { type: "text/plain" })
-  }
-  button.addEventListener("click", () => {
+// Shows the button that copies the page as Markdown. Pages from an insecure address keep the link alone: browsers give them
+// no clipboard.
+for (const button of document.querySelectorAll(".page-actions button")) {
+  const link = button.nextElementSibling
+  const status = link.nextElementSibling
+  const text = () => fetch(link.href).then(response => (response.ok ? response.text() : Promise.reject(response)))
+  button.hidden = !navigator.clipboard
+  button.onclick = () => {
     status.textContent = ""
     // Safari takes a promise, and nothing that comes later than the click.
-    const item = new ClipboardItem({ "text/plain": text() })
-    navigator.clipboard
-      .write([item])
-      .then(() => (status.textContent = link.dataset.copied))
-      .catch(() => location.assign(link.href))
-  })
-  actions.prepend(button)
+    const copied = navigator.clipboard.write([new ClipboardItem({ "text/plain": text() })])
+    copied.then(() => (status.textContent = button.dataset.copied), () => location.assign(link.href))
+  }
 }

@@ -93,7 +93,7 @@ def test_a_cause_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
 
 def test_the_table_needs_no_more_than_the_first_file() -> None:
     """Details come when a row is opened: whatever a column of the table or a filter shows is there before."""
-    script = (SCRIPTS / "page.js").read_text(encoding="utf-8")
+    script = (SCRIPTS / "view.js").read_text(encoding="utf-8")
     named = {name for name in COLUMNS if f'"{name}"' in script} | {*explorer.FILTERS, *explorer.SEARCHED, "newest"}
     assert not named & json.loads(explorer.details_as_json(published()))["columns"].keys()
 

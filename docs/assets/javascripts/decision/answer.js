@@ -1,31 +1,25 @@
-// What "Should I compile?" answers, as elements. Takes records and what was asked; reads no form and no address.
+// What "Should I compile?" answers, by the names in the templates of decision.html.jinja. Takes records and what was asked;
+// reads no form and no address.
 
 import { number } from "../numbers.js"
 import { element, isolated, say } from "../words.js"
 import { reaching, recommend, total_s } from "./recommend.js"
 
-const p = (...children) => element("p", {}, ...children)
-const note = (...children) => element("p", { className: "decision-note" }, ...children)
-const code = text => element("pre", { tabIndex: 0 }, element("code", {}, text))
+const items = list => list.map(each => element("li", {}, each))
 const three = x => 2 - Math.floor(Math.log10(Math.abs(x))) // decimals of what follows from several figures
 
 // Full-width signs include their space.
 const inARow = facts => facts.filter(Boolean).flatMap(fact => [isolated(fact), fact.endsWith("）") ? "· " : "\u00a0· "]).slice(0, -1)
 
-const variant = row => [
-  `PyTorch\u00a0${row.torch}`,
-  row.compile_mode,
-  row.dtype,
-  row.dynamic !== "auto" && `dynamic=${row.dynamic}`,
-]
+const variant = row => [`PyTorch\u00a0${row.torch}`, row.compile_mode, row.dtype, row.dynamic !== "auto" && `dynamic=${row.dynamic}`]
 
 // `texts` are the words, `snippets` the code of a program, and `whole` the address of the page with all figures, if this
-// is the short form. `names` are those of models and tasks, and `models` the models by slug.
-export const makeAnswers = ({ texts, snippets, whole, names, models }) => {
-  const count = (x, digits) => (x === "inf" ? texts.never : number(x, Math.min(0, digits)))
+// is the short form. `names` are those of models and tasks, `models` the models by slug, and `devices` names by slug.
+export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) => {
+  const count = (x, digits = 0) => (x === "inf" ? texts.never : number(x, Math.min(0, digits)))
   const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
   const ms = (x, digits) => (x >= 1e3 && digits <= 0 ? seconds(x / 1e3, digits + 3) : `${number(x, digits)}\u00a0ms`)
-  const ratio = (x, digits) => `${number(x, digits)}×`
+  const ratio = (x, digits = 2) => `${number(x, digits)}×`
   const percent = (x, digits) => number(Math.abs(x), digits, { style: "percent" }) // the sentences say which way
   const images = (x, digits) => say(texts.images_s, { value: number(x, digits) }).join("").replace(" ", "\u00a0")
 
@@ -40,36 +34,38 @@ export const makeAnswers = ({ texts, snippets, whole, names, models }) => {
 
   const outcome = (row, asked) => recommend(row, asked.calls, asked.cache)
   const words = (row, asked) => (asked.isThroughput && texts.throughput[outcome(row, asked)]) || texts.outcomes[outcome(row, asked)]
-  const headed = (headline, ...parts) => [element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts]
-  const facts = (...told) => element("p", { className: "decision-case" }, inARow(told))
-
+  // How to measure a model that has no record.
   const command = slug => {
+    if (whole || !models.has(slug)) return ""
     const { auto_class, checkpoint, task } = models.get(slug)
-    return code(`python -m bench run --checkpoint ${auto_class ? "" : "timm/"}${checkpoint} --task ${task}`)
+    return `python -m bench run --checkpoint ${auto_class ? "" : "timm/"}${checkpoint} --task ${task}`
   }
 
   // An estimate, which looks like no record.
   const estimated = (row, asked) => {
     const { way, speedup, reach, error, tried, family, relatives } = row.estimate
     const [headline, reason] = words(row, asked)
-    const times = x => isolated(ratio(x, 2))
+    const times = x => isolated(ratio(x))
     const [[near_low, near_high], [low, high]] = reach.map(each => reaching(speedup, each).map(times))
     const relative = ([device, size, its]) => {
       const state = new URLSearchParams({ question: asked.question, device, model: row.model, size })
-      const said = { model: isolated(names[row.model]), size: isolated(size), device: isolated(asked.devices[device]), speedup: times(its) }
-      return element("li", {}, element("a", { href: `${whole ?? ""}#${state}` }, say(texts.estimate.relative, said)))
+      const [model, place] = [names[row.model], devices[device]].map(isolated)
+      const said = say(texts.estimate.relative, { model, size: isolated(size), device: place, speedup: times(its) })
+      return element("a", { href: `${whole ?? ""}#${state}` }, said)
     }
     const address = new URL(`../models/families/${family}/`, new URL(whole ?? "", location))
-    const off = { error: isolated(percent(error, 1)), tried: isolated(number(tried, 0)) }
-    return headed(
+    const off = { error: isolated(percent(error, 1)), tried: isolated(count(tried)) }
+    const ofFamily = { family: element("a", { href: address }, isolated(family)) }
+    return {
       headline,
-      element("p", { className: "estimate-mark" }, texts.estimate.mark),
-      p(say(reason, { device: isolated(asked.device), speedup: times(speedup), low, high, near_low, near_high })),
-      facts(names[row.model], asked.device, row.input_size),
-      note(say(texts.estimate.error, off), " ", say(texts.estimate.ways[way], { family: element("a", { href: address }, isolated(family)) })),
-      ...(relatives.length ? [element("ul", {}, relatives.map(relative))] : []),
-      ...(!whole && models.has(row.model) ? [note(texts.estimate.measure), command(row.model)] : []),
-    )
+      isEstimate: true,
+      reason: say(reason, { device: isolated(devices[asked.device]), speedup: times(speedup), low, high, near_low, near_high }),
+      facts: inARow([names[row.model], devices[asked.device], row.input_size]),
+      about: [...say(texts.estimate.error, off), " ", ...say(texts.estimate.ways[way], ofFamily)],
+      items: items(relatives.map(relative)),
+      toMeasure: command(row.model) && texts.estimate.measure,
+      command: command(row.model),
+    }
   }
 
   const figuresOf = (row, asked) => {
@@ -87,7 +83,7 @@ export const makeAnswers = ({ texts, snippets, whole, names, models }) => {
     return {
       eager_images_s: exact(row.eager_images_s, images),
       compiled_images_s: exact(row.compiled_images_s, images),
-      batch: [isolated(number(row.batch_size, 0))],
+      batch: [isolated(count(row.batch_size))],
       ...shared,
       ...(row.verdict === "faster" && { saved: total(row.eager_ms[0] - row.compiled_ms[0]) }),
     }
@@ -98,47 +94,44 @@ export const makeAnswers = ({ texts, snippets, whole, names, models }) => {
     const [headline, reason] = words(row, asked)
     const source = texts.sources[row.source]
     const [eager, compiled] = [row.eager_ms, row.compiled_ms]
-    const saving = eager && compiled && ms(eager[0] - compiled[0], Math.min(eager[3], compiled[3]))
     const figures = figuresOf(row, asked)
     const values = {
       ...figures,
-      calls: isolated(count(asked.calls, 0)),
-      saving: saving ? isolated(saving) : texts.unknown,
+      calls: isolated(count(asked.calls)),
+      saving: eager && compiled ? isolated(ms(eager[0] - compiled[0], Math.min(eager[3], compiled[3]))) : texts.unknown,
       change: row.change ? isolated(percent(row.change[0], row.change[1] - 2)) : "",
       status: texts.statuses[row.status] ?? texts.unknown,
     }
-    const sizes = { size: isolated(number(row.batch_size, 0)), batch: isolated(number(asked.batch, 0)) }
-    const near = !asked.isThroughput && row.batch_size !== asked.batch ? [note(say(texts.nearest, sizes))] : []
-    const said = [...near, p(say(reason, values))]
+    const sizes = { size: isolated(count(row.batch_size)), batch: isolated(count(asked.batch)) }
+    const isNear = !asked.isThroughput && row.batch_size !== asked.batch
     const told = [...variant(row), row.input_size, source.name]
-    if (whole) return headed(headline, ...said, facts(...told))
-    const isOne = row.speedup && row.origin === "measured" && row.processes === 1
-    const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status], texts.doubts[row.doubt], isOne && texts.one_process]
-    const listed = Object.entries(figures).map(([name, figure]) => [element("dt", {}, texts.figures[name]), element("dd", {}, figure)])
-    return headed(
-      headline,
-      ...said,
-      facts(names[row.model], asked.device, ...told),
-      element("dl", {}, listed.map(pair => element("div", {}, pair))),
-      ...notes.filter(Boolean).map(text => note(text)),
-      note(say(texts.about, { name: isolated(source.name) }), " ", source[asked.question]),
-    )
+    const short = { headline, near: isNear && say(texts.nearest, sizes), reason: say(reason, values) }
+    if (whole) return { ...short, facts: inARow(told) }
+    return {
+      ...short,
+      facts: inARow([names[row.model], devices[asked.device], ...told]),
+      hasFigures: true,
+      ...figures,
+      status: row.speedup && reason !== "%(status)s" && texts.statuses[row.status],
+      doubt: texts.doubts[row.doubt],
+      isOneProcess: row.speedup && row.origin === "measured" && row.processes === 1,
+      about: [...say(texts.about, { name: isolated(source.name) }), " ", source[asked.question]],
+    }
   }
-
-  const single = (row, asked) => (row.estimate ? estimated : recorded)(row, asked)
 
   // How many models of a task have each outcome.
   const tally = (rows, asked) => {
     const firsts = [...Map.groupBy(rows, row => row.model).values()].map(([best]) => best)
     const counts = [...Map.groupBy(firsts, row => outcome(row, asked))]
-    const line = ([name, group]) => say(texts.tally, { outcome: texts.outcomes[name][0], count: isolated(count(group.length, 0)) })
-    return headed(names[asked.model], element("ul", {}, counts.map(each => element("li", {}, line(each)))))
+    const line = ([name, group]) => say(texts.tally, { outcome: texts.outcomes[name][0], count: isolated(count(group.length)) })
+    return { headline: names[asked.model], items: items(counts.map(line)) }
   }
 
   const missing = asked => {
     const [headline, reason] = words(undefined, asked)
-    const said = p(say(reason, { model: isolated(names[asked.model] ?? asked.model), device: isolated(asked.device) }))
-    return headed(headline, said, ...(!whole && models.has(asked.model) ? [p(texts.estimate.thin), command(asked.model)] : []))
+    const [model, device] = [names[asked.model] ?? asked.model, devices[asked.device]].map(isolated)
+    const toMeasure = command(asked.model) && texts.estimate.thin
+    return { headline, reason: say(reason, { model, device }), toMeasure, command: command(asked.model) }
   }
 
   // All records of a choice. `choose` is called with the model that a reader selects in it.
@@ -149,20 +142,17 @@ export const makeAnswers = ({ texts, snippets, whole, names, models }) => {
     const cells = row => ({
       ...(choose && { model: choice(row) }),
       recommendation: words(row, asked)[0],
-      ...(asked.isThroughput ? { batch: number(row.batch_size, 0) } : { break_even: exact(row[asked.cache].calls, count) }),
+      ...(asked.isThroughput ? { batch: count(row.batch_size) } : { break_even: exact(row[asked.cache].calls, count) }),
       compile_mode: inARow(variant(row)),
       ...Object.fromEntries(kinds.map(kind => [kind, shown(row[kind])])),
       origin: texts.sources[row.source].name,
     })
     const cell = (content, at) => element(at ? "td" : "th", at ? {} : { scope: "row" }, content)
-    const line = row => element("tr", {}, Object.values(cells(row)).map(cell))
-    const head = Object.keys(cells(rows[0])).map(name => element("th", { scope: "col" }, texts.headings[name]))
-    const parts = [element("caption", {}, texts.records), element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows.map(line))]
-    const frame = { className: "table", tabIndex: 0, role: "group", ariaLabel: texts.records }
-    return element("div", frame, element("table", { className: "atlas" }, parts))
+    const heads = Object.keys(cells(rows[0])).map(name => element("th", { scope: "col" }, texts.headings[name]))
+    return { heads, rows: rows.map(row => element("tr", {}, Object.values(cells(row)).map(cell))) }
   }
 
-  // A program for a record, with a button that copies it.
+  // A program for a record.
   const program = (row, asked) => {
     const mode = row.compile_mode !== "default" && `mode="${row.compile_mode}"`
     const given = ["model", mode, { true: "dynamic=True", false: "dynamic=False" }[row.dynamic]].filter(Boolean)
@@ -175,11 +165,9 @@ export const makeAnswers = ({ texts, snippets, whole, names, models }) => {
       autocast: autocast ? `, torch.autocast(device.type, torch.${autocast})` : "",
       compile: tf32 + (compiles ? `model = torch.compile(${given.join(", ")})\n` : ""),
     }
-    const text = say(values.auto_class ? snippets.transformers : snippets.timm, values).join("")
-    const copy = element("button", { type: "button", className: "md-button" }, texts.copy)
-    copy.onclick = () => navigator.clipboard.writeText(text).then(() => (copy.textContent = texts.copied))
-    return [p(element("strong", {}, texts.snippet)), code(text), ...(navigator.clipboard ? [p(copy)] : [])]
+    return { program: say(values.auto_class ? snippets.transformers : snippets.timm, values), canCopy: navigator.clipboard }
   }
 
+  const single = (row, asked) => (row.estimate ? estimated : recorded)(row, asked)
   return { single, tally, missing, table, program, outcome }
 }

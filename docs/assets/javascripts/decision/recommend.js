@@ -1,5 +1,5 @@
 // Whether compiling pays off. Pure: takes a row of the decision data and a number of calls, returns an outcome.
-// decision.js shows it; generator/pages/decision.py has the words for each outcome, and packs the rows.
+// answer.js shows it; generator/pages/decision.py has the words for each outcome, and packs the rows.
 
 const OF_STATUS = { oom: "compiled-failed", eager_oom: "eager-failed", fail_accuracy: "wrong", throttled: "unknown", skipped: "unknown" }
 const OF_VERDICT = { slower: "slower", same: "close", inconclusive: "close", doubtful: "doubtful", unknown: "unknown" }
@@ -76,4 +76,23 @@ export const nearest = (rows, wanted) => {
   const distance = size => Math.abs(Math.log(size / wanted))
   const sizes = rows.map(row => row.batch_size).sort((a, b) => distance(a) - distance(b) || a - b)
   return sizes[0]
+}
+
+// The image sizes of rows, the smallest first, and the one of them that most of `all` rows have.
+export const imageSizes = (rows, all) => {
+  const area = text => text.split("×").reduce((product, side) => product * Number(side), 1)
+  const sizes = [...new Set(rows.map(row => row.input_size))].filter(Boolean).sort((a, b) => area(a) - area(b))
+  const count = each => all.filter(row => row.input_size === each).length
+  return { sizes, usual: sizes.toSorted((a, b) => count(b) - count(a))[0] }
+}
+
+// The models, families and, where they have few models, tasks that rows have.
+const MOST_MODELS = 50 // of a task that are shown together
+export const suggested = (rows, { models, families }, tasks) => {
+  const known = Map.groupBy(rows, row => row.model)
+  const few = Object.keys(tasks).filter(task => {
+    const size = new Set(rows.filter(row => row.task === task).map(row => row.model)).size
+    return size && size <= MOST_MODELS
+  })
+  return [...[...models.keys(), ...families.map(family => `family:${family}`)].filter(slug => known.has(slug)), ...few]
 }

@@ -1,151 +1,125 @@
 // The chart above the table: a point for each row with both values, drawn by Chart.js in the colours of the page.
 
 import { element, isolated, say } from "../words.js"
+import { count } from "./figures.js"
 
 // Series differ by colour and shape; all after the seventh share the last.
 const MARKS = { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", star: "✱", crossRot: "✕", cross: "+" }
 const SHAPES = Object.keys(MARKS)
-const SERIES = SHAPES.length
 
-export const makeChart = texts => {
-  const { says, figures } = texts
-  const canvas = element("canvas", { role: "img" })
-  const legend = element("ul", { className: "explorer-legend" })
-  const caption = element("figcaption")
-  const box = element("div", { className: "explorer-canvas" }, canvas)
-  const figure = element("figure", { className: "explorer-chart" }, box, legend, caption)
+// Returns a function that draws the rows of a state. Legend and caption come at once, so that nothing below them moves when
+// the points follow.
+export const makeChart = (figure, { says }, view) => {
+  const [box, canvas, legend, caption] = figure.querySelectorAll(".explorer-canvas, canvas, ul, figcaption")
   const isRightToLeft = document.body.dir === "rtl"
-  let Chart // once loaded
-  let chart
-  let last
-
-  // Read once and after a change of colours: each read makes the browser compute the style of the whole page.
-  let styles = new Map()
-  const style = name => {
-    if (!styles.has(name)) styles.set(name, getComputedStyle(figure).getPropertyValue(name).trim())
-    return styles.get(name)
-  }
-  const muted = () => style("--md-default-fg-color--light")
+  let [Chart, chart, state, rows, waiting] = []
 
   // A canvas has no elements to isolate figures with.
   const ordered = text => (isRightToLeft ? `\u200e${text}\u200e` : text)
 
-  const colour = at => style(`--explorer-${at + 1}`)
-
-  // Groups the rows into a series per value of `by`, the most frequent first.
+  // The rows as a series for each value of `by`, the most frequent first.
   const series = (points, by) => {
-    const groups = [...Map.groupBy(points, ({ row }) => row[by.id])].sort(([, a], [, b]) => b.length - a.length)
-    const kept = groups.slice(0, groups.length > SERIES ? SERIES - 1 : SERIES)
-    const rest = groups.slice(kept.length).flatMap(([, group]) => group)
-    const named = kept.map(([, group]) => ({ name: by.text(group[0].row), group }))
+    const groups = [...Map.groupBy(points, ({ row }) => row[by]).values()].sort((a, b) => b.length - a.length)
+    const rest = groups.length > SHAPES.length ? groups.splice(SHAPES.length - 1).flat() : []
+    const named = groups.map(group => ({ name: view.named(group[0].row, by), group }))
     return rest.length ? [...named, { name: says.others, group: rest }] : named
   }
 
-  const axis = ({ label, log, show }, isX) => ({
-    type: log ? "logarithmic" : "linear",
-    reverse: isX && isRightToLeft,
-    position: isX ? "bottom" : isRightToLeft ? "right" : "left",
-    title: { display: true, text: log ? say(says.log, { axis: label }).join("") : label, color: muted() },
-    ticks: { color: muted(), callback: value => ordered(show(value)), maxTicksLimit: figure.clientWidth < 520 ? 4 : 7, maxRotation: 0 },
-    grid: { color: style("--atlas-line") },
-    border: { color: style("--atlas-line") },
-  })
-
-  // The line on which nothing changes: the same on both axes, or a speedup of one.
-  const reference = (points, { same }) => {
-    if (same === undefined) return []
-    const ends = [Math.min, Math.max].map(end => points.map(({ x }) => x).reduce((a, b) => end(a, b)))
-    const data = ends.map(x => ({ x, y: same === "x" ? x : same }))
-    return [{ data, showLine: true, pointRadius: 0, pointHitRadius: 0, borderColor: muted(), borderDash: [5, 4], borderWidth: 1 }]
-  }
-
   const draw = () => {
-    const { rows, x, y, by } = last
-    const points = rows.filter(row => row[x.id] > 0 && Number.isFinite(row[y.id]) && (!y.log || row[y.id] > 0)).map(row => ({ x: row[x.id], y: row[y.id], row }))
-    chart?.destroy()
-    chart = undefined
-    box.hidden = legend.hidden = !points.length
-    const count = isolated(figures.count(points.length))
-    const told = points.length ? say(says.chart, { x: x.label, y: y.label, count }) : [says.no_chart]
-    if (points.some(({ row }) => row.doubtful)) told.push(" ", says.hollow)
-    caption.replaceChildren(...told)
+    const { x, y } = view.axes(state)
+    const isDrawn = row => row[x.id] > 0 && Number.isFinite(row[y.id]) && (!y.isLog || row[y.id] > 0)
+    const points = rows.filter(isDrawn).map(row => ({ x: row[x.id], y: row[y.id], row }))
+    const all = series(points, view.colouredBy(state))
+    const style = getComputedStyle(figure)
+    const colours = all.map((_, at) => style.getPropertyValue(`--explorer-${at + 1}`).trim())
+    const told = points.length ? say(says.chart, { x: x.label, y: y.label, count: isolated(count(points.length)) }) : [says.no_chart]
+    caption.replaceChildren(...told, points.some(({ row }) => row.doubtful) ? ` ${says.hollow}` : "")
     canvas.ariaLabel = caption.textContent
-    if (!points.length) return
-    const all = series(points, by)
-    legend.replaceChildren(
-      ...all.map(({ name }, at) => {
-        const mark = element("span", { ariaHidden: "true" }, MARKS[SHAPES[at]])
-        mark.style.color = colour(at)
-        return element("li", {}, mark, " ", isolated(name))
-      }),
-    )
+    legend.replaceChildren(...all.map(({ name }, at) => entry(name, SHAPES[at], colours[at])))
+    box.hidden = !points.length
     legend.hidden = all.length < 2
-    if (Chart) paint(points, all)
+    // After the table is painted; of several changes only the last.
+    clearTimeout(waiting)
+    waiting = setTimeout(() => {
+      chart?.destroy()
+      chart = Chart && points.length && new Chart(canvas, { type: "scatter", ...drawing(points, all, { x, y }, colours, style) })
+    })
   }
 
-  const paint = (points, all) => {
-    const { x, y, name } = last
+  const entry = (name, shape, colour) => {
+    const mark = element("span", { ariaHidden: "true" }, MARKS[shape])
+    mark.style.color = colour
+    return element("li", {}, mark, " ", isolated(name))
+  }
+
+  // What Chart.js takes.
+  const drawing = (points, all, { x, y }, colours, style) => {
     const isCrowded = points.length > 1000
-    chart = new Chart(canvas, {
-      type: "scatter",
-      data: {
-        datasets: [
-          ...all.flatMap(({ group }, at) =>
-            [false, true].map(hollow => ({
-              data: group.filter(({ row }) => row.doubtful === hollow),
-              pointStyle: SHAPES[hollow && at > 3 ? 0 : at], // a star cannot be hollow
-              pointRadius: isCrowded ? 2 : 4,
-              pointBorderWidth: isCrowded && !hollow ? 0 : 1,
-              borderColor: colour(at),
-              backgroundColor: hollow ? "#0000" : `${colour(at)}${isCrowded ? "66" : "99"}`,
-            })),
-          ),
-          ...reference(points, y),
-        ],
-      },
+    const isNarrow = figure.clientWidth < 520
+    const [muted, line] = ["--md-default-fg-color--light", "--atlas-line"].map(name => style.getPropertyValue(name).trim())
+    const dots = ({ group }, at) =>
+      [false, true].map(isHollow => ({
+        data: group.filter(({ row }) => row.doubtful === isHollow),
+        pointStyle: SHAPES[isHollow && at > 3 ? 0 : at], // a star cannot be hollow
+        pointRadius: isCrowded ? 2 : 4,
+        pointBorderWidth: isCrowded && !isHollow ? 0 : 1,
+        borderColor: colours[at],
+        backgroundColor: isHollow ? "#0000" : `${colours[at]}${isCrowded ? "66" : "99"}`,
+      }))
+    // The line on which nothing changes: the same on both axes, or a speedup of one.
+    const ends = [Math.min, Math.max].map(end => points.map(point => point.x).reduce((a, b) => end(a, b)))
+    const reference = {
+      data: ends.map(end => ({ x: end, y: y.same === "x" ? end : y.same })),
+      ...{ showLine: true, pointRadius: 0, pointHitRadius: 0, borderColor: muted, borderDash: [5, 4], borderWidth: 1 },
+    }
+    const axis = ({ label, isLog, show }, place) => ({
+      ...place,
+      type: isLog ? "logarithmic" : "linear",
+      title: { display: true, text: isLog ? say(says.log, { axis: label }).join("") : label, color: muted },
+      ticks: { color: muted, callback: value => ordered(show(value)), maxTicksLimit: isNarrow ? 4 : 7, maxRotation: 0 },
+      grid: { color: line },
+      border: { color: line },
+    })
+    const told = ({ raw }) => [
+      view.described(raw.row).join(isRightToLeft ? " \u200f· " : " · "),
+      ...[[x, raw.x], [y, raw.y]].map(([{ label, show }, value]) => `${label}: ${ordered(show(value))}`),
+    ]
+    return {
+      data: { datasets: [...all.flatMap(dots), ...(y.same ? [reference] : [])] },
       options: {
         animation: false,
         parsing: false,
         normalized: true,
         maintainAspectRatio: false,
         layout: { padding: 6 },
-        scales: { x: axis(x, true), y: axis(y, false) },
+        scales: {
+          x: axis(x, { position: "bottom", reverse: isRightToLeft }),
+          y: axis(y, { position: isRightToLeft ? "right" : "left" }),
+        },
         plugins: {
-          tooltip: {
-            rtl: isRightToLeft,
-            textDirection: document.body.dir,
-            filter: ({ raw }) => Boolean(raw.row),
-            callbacks: {
-              label: ({ raw }) => [name(raw.row), `${x.label}: ${ordered(x.show(raw.x))}`, `${y.label}: ${ordered(y.show(raw.y))}`],
-            },
-          },
+          tooltip: { rtl: isRightToLeft, textDirection: document.body.dir, filter: ({ raw }) => Boolean(raw.row), callbacks: { label: told } },
         },
       },
-    })
+    }
   }
 
+  // Draws the points once they can be seen.
+  new IntersectionObserver(async ([{ isIntersecting }], observer) => {
+    if (!isIntersecting) return
+    observer.disconnect()
+    const { Chart: library, ...parts } = await import("./vendor/chart.js")
+    library.register(...Object.values(parts))
+    library.defaults.font.family = getComputedStyle(document.body).fontFamily
+    Chart = library
+    draw()
+  }).observe(figure)
   // A change of dark or light changes every colour.
-  const observer = new MutationObserver(() => {
-    if (!figure.isConnected) return observer.disconnect()
-    styles = new Map()
-    if (last) draw()
-  })
+  const observer = new MutationObserver(() => (figure.isConnected ? draw() : observer.disconnect()))
   observer.observe(document.body, { attributes: true, attributeFilter: ["data-md-color-scheme"] })
 
-  return {
-    element: figure,
-    // Draws `y` over `x`, both { id, label, show, log }, coloured by `by`; `name` returns the name of a row.
-    // Legend and caption come at once, so that nothing below them moves when the points follow.
-    draw: what => {
-      last = what
-      draw()
-    },
-    load: async () => {
-      const { Chart: library, ...parts } = await import("./vendor/chart.js")
-      library.register(...Object.values(parts))
-      library.defaults.font.family = getComputedStyle(document.body).fontFamily
-      Chart = library
-      draw()
-    },
+  return (given, found) => {
+    state = given
+    rows = found
+    draw()
   }
 }
