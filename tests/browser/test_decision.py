@@ -227,6 +227,7 @@ def test_throughput_is_answered_in_images_per_second(page: Page, hosted_site: st
     assert not re.search(r"300 inferences|%\(|undefined|NaN", answer.inner_text())
     assert 'timm.create_model("resnet50", pretrained=True)' in page.locator(".decision pre").inner_text()
     assert "torch.autocast(device.type, torch.float16)" in page.locator(".decision pre").inner_text()
+    expect(page.get_by_role("button", name="Copy", exact=True)).to_be_visible()
     others = page.locator(".decision-more tbody tr")
     expect(others.nth(0)).to_contain_text("PyTorch\u00a02.9.1")
     expect(others.nth(1)).to_contain_text("PyTorch\u00a02.4.0")

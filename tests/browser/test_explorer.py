@@ -142,6 +142,20 @@ def test_groups_open_and_close(page: Page, hosted_site: str) -> None:
     expect(page.locator(".explorer-group").first.locator("button")).to_be_focused()
 
 
+def test_two_values_are_compared_in_pairs(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site)
+    page.locator("[name=compare]").select_option("torch")
+    expect(page.locator("[name=torch]")).to_be_disabled()
+    first, second = (page.locator(f"[name={side}]") for side in ("first", "second"))
+    assert first.input_value() != second.input_value()
+    assert f"Compiled (images/s): {second.input_value()}" in heads(page)
+    page.locator(".explorer tbody .explorer-open").first.click()
+    sides = [first.input_value(), second.input_value()]
+    expect(page.locator(".explorer-side")).to_have_text(sides)
+    page.locator("[name=compare]").select_option("")
+    expect_count(page, start())
+
+
 def test_what_is_shown_is_saved(page: Page, hosted_site: str) -> None:
     visit(page, hosted_site, "#device=v100&batch_size=16&sort=-eager_ms")
     with page.expect_download() as saved:

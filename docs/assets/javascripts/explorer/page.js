@@ -58,7 +58,8 @@ export const start = async root => {
       control.parentElement.hidden = !compare.value
       if (control.dataset.of === compare.value) continue
       control.dataset.of = compare.value
-      control.replaceChildren(...best.values.map(([value, text]) => new Option(text, value, value === best[control.name])))
+      const isBest = ([value]) => value === best[control.name] // also after a reset
+      control.replaceChildren(...best.values.map(each => new Option(each[1], each[0], isBest(each), isBest(each))))
     }
   }
   // A choice that would leave no row cannot be made.
