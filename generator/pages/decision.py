@@ -226,14 +226,13 @@ def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
     on_first = of_question[of_question["device"] == first_device]
     rows = on_first[on_first["model"] == _first_model(on_first)]
     answers_of = cells.groupby("device")["workload"].unique()
-    told = _all_texts(atlas, words, whole)
     return render(
         "decision.html.jinja",
         whole=whole,
         rows=_as_json(atlas.results, rows, with_estimates=False) if whole else "",
         _=words.language.gettext,
-        words=told,
-        texts=json.dumps(told, ensure_ascii=False),
+        one_process=words.one_process(),
+        texts=json.dumps(_all_texts(atlas, words, whole), ensure_ascii=False),
         snippets=json.dumps({} if whole else {"transformers": SNIPPET, "timm": TIMM_SNIPPET}),
         questions=questions,
         devices=[
@@ -376,19 +375,6 @@ def texts(words: Words) -> dict[str, Any]:
         },
         "nearest": gettext("Measured at batch size %(size)s, the nearest to your %(batch)s."),
         "statuses": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
-        "figures": {
-            "eager_ms": gettext("Eager latency"),
-            "compiled_ms": gettext("Compiled latency"),
-            "eager_images_s": gettext("Eager throughput"),
-            "compiled_images_s": gettext("Compiled throughput"),
-            "batch": gettext("Batch size, chosen by the benchmark"),
-            "speedup": gettext("Speedup"),
-            "ready_s": gettext("Time to ready"),
-            "break_even": gettext("Break-even point (calls)"),
-            "saved": gettext("Saved by all your calls"),
-            "eager_total": gettext("All your calls, eager"),
-            "compiled_total": gettext("All your calls, compiled, including the time to ready"),
-        },
         "headings": {
             "model": words.heading("model"),
             "compile_mode": words.heading("compile_mode"),
@@ -406,15 +392,9 @@ def texts(words: Words) -> dict[str, Any]:
         "within": gettext("%(value)s (from %(low)s to %(high)s)"),
         "images_s": gettext("%(value)s images/s"),
         "about": gettext("Source: %(name)s."),
-        "one_process": words.one_process(),
         "invalid_batch": gettext("Enter the batch size as a whole number, one or more."),
         "invalid_calls": gettext("Enter the number of calls as a whole number, one or more."),
-        "records": gettext("Records for this choice"),
         "tally": gettext("%(outcome)s: %(count)s"),
-        "snippet": gettext("The code to paste"),
-        "copy": gettext("Copy"),
-        "copied": gettext("Copied"),
-        "link": gettext("Link to this answer"),
         "failed": gettext("The records could not be loaded. The table below has them all."),
     }
 
@@ -423,7 +403,6 @@ def _estimate_texts(words: Words) -> dict[str, Any]:
     """Return the words for an estimate. Each way to estimate has a sentence."""
     gettext = words.language.gettext
     return {
-        "mark": gettext("Estimated, not measured"),
         "unlisted": gettext("%(family)s: model not listed"),
         "ways": {
             "other_size": gettext("This estimate is based on the same model at a different image size on this device:"),

@@ -173,7 +173,6 @@ def place(atlas: Atlas, files: Mapping[str, str], link: Link) -> str:
         texts=json.dumps(told, ensure_ascii=False),
         _=atlas.language.gettext,
         devices=[(link("device", device.slug), html.value(device.label)) for device in atlas.devices],
-        fields=_fields(words.language),
         details=_details(words),
         question=atlas.cells[QUESTION].mode().iloc[0],
         groups=[(name, headings[name]) for name in FILTERS if name != QUESTION],
@@ -210,33 +209,6 @@ def texts(atlas: Atlas, words: Words, link: Link) -> dict[str, Any]:
         },
         "says": _phrases(words.language),
         "failed": words.language.gettext("The records could not be loaded. The pages below show them as tables."),
-    }
-
-
-def _fields(language: Language) -> dict[str, str]:
-    """Return the labels of the form and of the buttons, and the notes of an opened row."""
-    gettext = language.gettext
-    return {
-        "any": gettext("all"),
-        "none": gettext("none"),
-        "search": gettext("Search"),
-        "search_in": gettext("model, version…"),
-        "group": gettext("Group by"),
-        "measure": gettext("Chart"),
-        "compare": gettext("Compare two"),
-        "first": gettext("First"),
-        "second": gettext("Second"),
-        "superseded": gettext("Include older runs of the same benchmark case"),
-        "filters": gettext("Filters and view"),
-        "reset": gettext("Reset"),
-        "previous": gettext("Previous"),
-        "next": gettext("Next"),
-        "pages": gettext("Pages of the table"),
-        "download_csv": gettext("Download as CSV"),
-        "download_json": gettext("Download as JSON"),
-        "link": gettext("Link to this view"),
-        "doubtful": gettext("The data lint marks this record as doubtful, so no recommendation is based on it."),
-        "no_command": gettext("The source gives no command. This one measures the same benchmark case on your device:"),
     }
 
 
