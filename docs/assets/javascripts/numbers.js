@@ -16,3 +16,6 @@ export const number = (x, digits, options) => {
 
 // A real minus sign, and no direction marks: elements isolate.
 export const formatted = (x, options) => format(options).format(x).replace("-", "−").replaceAll(/[\u061c\u200e\u200f]/g, "")
+
+export const count = (x, digits = 0) => number(x, Math.min(0, digits))
+export const ratio = (x, digits = 2) => `${number(x, digits)}×`

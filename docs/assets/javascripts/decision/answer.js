@@ -1,7 +1,7 @@
 // What "Should I compile?" answers, by the names in the templates of decision.html.jinja. Takes records and what was asked;
 // reads no form and no address.
 
-import { number } from "../numbers.js"
+import { count, number, ratio } from "../numbers.js"
 import { element, isolated, say } from "../words.js"
 import { reaching, recommend, total_s } from "./recommend.js"
 
@@ -16,10 +16,9 @@ const variant = row => [`PyTorch\u00a0${row.torch}`, row.compile_mode, row.dtype
 // `texts` are the words, `snippets` the code of a program, and `whole` the address of the page with all figures, if this
 // is the short form. `names` are those of models and tasks, `models` the models by slug, and `devices` names by slug.
 export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) => {
-  const count = (x, digits = 0) => (x === "inf" ? texts.never : number(x, Math.min(0, digits)))
+  const callCount = (x, digits) => (x === "inf" ? texts.never : count(x, digits))
   const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
   const ms = (x, digits) => (x >= 1e3 && digits <= 0 ? seconds(x / 1e3, digits + 3) : `${number(x, digits)}\u00a0ms`)
-  const ratio = (x, digits = 2) => `${number(x, digits)}×`
   const percent = (x, digits) => number(Math.abs(x), digits, { style: "percent" }) // the sentences say which way
   const images = (x, digits) => say(texts.images_s, { value: number(x, digits) }).join("").replace(" ", "\u00a0")
 
@@ -71,7 +70,7 @@ export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) 
   const figuresOf = (row, asked) => {
     const { ready_s, calls } = row[asked.cache]
     const total = (ms, ready, s = total_s(ms ?? null, asked.calls, ready)) => exact(s === null ? null : [s, three(s)], seconds)
-    const shared = { speedup: within(row.speedup, ratio), ready_s: exact(ready_s, seconds), break_even: within(calls, count) }
+    const shared = { speedup: within(row.speedup, ratio), ready_s: exact(ready_s, seconds), break_even: within(calls, callCount) }
     if (!asked.isThroughput)
       return {
         eager_ms: within(row.eager_ms, ms),
@@ -142,7 +141,7 @@ export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) 
     const cells = row => ({
       ...(choose && { model: choice(row) }),
       recommendation: words(row, asked)[0],
-      ...(asked.isThroughput ? { batch: count(row.batch_size) } : { break_even: exact(row[asked.cache].calls, count) }),
+      ...(asked.isThroughput ? { batch: count(row.batch_size) } : { break_even: exact(row[asked.cache].calls, callCount) }),
       compile_mode: inARow(variant(row)),
       ...Object.fromEntries(kinds.map(kind => [kind, shown(row[kind])])),
       origin: texts.sources[row.source].name,

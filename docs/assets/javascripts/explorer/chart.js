@@ -1,7 +1,7 @@
 // The chart above the table: a point for each row with both values, drawn by Chart.js in the colours of the page.
 
+import { count } from "../numbers.js"
 import { element, isolated, say } from "../words.js"
-import { count } from "./figures.js"
 
 // Series differ by colour and shape; all after the seventh share the last.
 const MARKS = { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", star: "✱", crossRot: "✕", cross: "+" }

@@ -1,8 +1,9 @@
 // What an opened row shows, by the names in the template of explorer.html.jinja: its columns and what follows from them.
 
+import { count } from "../numbers.js"
 import { element, isolated, say } from "../words.js"
 import { isKnown } from "./data.js"
-import { count, figureTexts, isFigure } from "./figures.js"
+import { figureTexts, isFigure } from "./figures.js"
 
 // Returns a function of a row and a name.
 export const makeDetails = texts => {

@@ -1,14 +1,12 @@
 // The figures of rows as text.
 
-import { formatted, number } from "../numbers.js"
+import { count, formatted, number, ratio } from "../numbers.js"
 
 const ms = (x, digits = 3) => number(x, digits)
 const seconds = (x, digits = 1) => number(x, digits)
 const gigabytes = x => number(x, 3)
 const three = x => formatted(x, { maximumSignificantDigits: 3 })
-const ratio = (x, digits = 2) => `${number(x, digits)}×`
 const percent = x => formatted(x, { style: "percent" })
-export const count = (x, digits = 0) => number(x, Math.min(0, digits))
 export const signed = x => number(x, 1, { style: "percent", signDisplay: "exceptZero" })
 
 const FORMATS = {

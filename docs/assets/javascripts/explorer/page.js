@@ -2,11 +2,11 @@
 
 import { loader } from "../files.js"
 import { fill, modelChoice } from "../forms.js"
+import { count } from "../numbers.js"
 import { element, filled, isolated, say } from "../words.js"
 import { makeChart } from "./chart.js"
 import { asFile, unpack } from "./data.js"
 import { makeDetails } from "./details.js"
-import { count } from "./figures.js"
 import { drawStrip } from "./strip.js"
 import { makeTable } from "./table.js"
 import { makeView, QUESTION } from "./view.js"

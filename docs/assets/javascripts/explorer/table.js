@@ -1,7 +1,7 @@
 // The table: sorts, groups, turns pages, and opens rows.
 
+import { count } from "../numbers.js"
 import { element, isolated, say } from "../words.js"
-import { count } from "./figures.js"
 
 const PAGE = 25 // lines: each one adds layout time to every change
 
