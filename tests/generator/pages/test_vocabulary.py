@@ -199,7 +199,7 @@ SHOWN = {
     ),
     "arabic": ("7.5 | ms", "atlas.devices | names", "latency_table(device='t4')", "latency_chart(device='t4')"),
 }
-"""What is shown of records that differ in what they hold."""
+"""Expressions to render, by the kind of records that the golden file of this name is about."""
 
 
 def test_tables_and_charts_are_as_they_were(published: Pages, mixed: Pages, told: Results, tmp_path: Path) -> None:

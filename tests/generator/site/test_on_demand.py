@@ -1,4 +1,4 @@
-"""Pages on demand are those of a build, and the undocumented parts of MkDocs are those that they were written for."""
+"""Pages built on demand equal those of a whole build, and the internals of MkDocs that they need have not changed."""
 
 from __future__ import annotations
 
