@@ -21,14 +21,12 @@ from babel.messages.pofile import generate_po
 from babel.plural import to_gettext
 from babel.util import pathmatch
 from jinja2 import TemplateSyntaxError
-from mkdocs.exceptions import ConfigurationError
-from mkdocs.utils.yaml import yaml_load
 
 from bench import durable
 from bench.errors import AtlasError
 from generator.languages.blocks import EXPRESSION
 from generator.languages.language import LOCALES, catalog_path, load_locale, plural_forms, shown, translated_languages
-from generator.languages.page_source import parse_page
+from generator.languages.page_source import authored_files, mkdocs_yml, parse_page
 from generator.languages.pofile import NAMED, english, forms, key, parse
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +47,9 @@ def extract(root: Path = ROOT) -> Catalog:
     with (root / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)  # type: ignore[no-untyped-call]
     pages = [page for _, page in _navigation(mkdocs_yml(root).get("nav")) if page]
+    docs = root / "docs"
+    left_out = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} - {*authored_files(docs)}
+    methods = [*((f"docs/{uri}", "ignore") for uri in sorted(left_out)), *methods]
 
     def place(found: tuple[Any, ...]) -> tuple[int, int, bool, str]:
         """Sort by the lines of babel.cfg, and pages by the navigation: an index page before others of its folder."""
@@ -99,28 +100,14 @@ def extract_page(file: IO[bytes], _keywords: object, _tags: object, **_options: 
 
 
 def extract_settings(file: IO[bytes], _keywords: object, _tags: object, **_options: object) -> Extracted:
-    """Babel extraction method for mkdocs.yml: navigation titles, name and description of the site."""
+    """Babel extraction method for mkdocs.yml: navigation titles, name, description and copyright of the site."""
     settings = mkdocs_yml(Path(file.name).parent)
-    for name in ("site_name", "site_description"):
+    for name in ("site_name", "site_description", "copyright"):
         if name in settings:
             yield 0, None, settings[name], [name.replace("_", " ")]
     for title, _ in _navigation(settings.get("nav")):
         if title:
             yield 0, None, title, ["title in the navigation"]
-
-
-def mkdocs_yml(root: Path) -> dict[str, Any]:
-    """Return the settings in ``mkdocs.yml``. Raises `AtlasError` with the line of a mistake."""
-    try:
-        with (root / "mkdocs.yml").open("rb") as file:
-            return dict(yaml_load(file))
-    except ConfigurationError as error:
-        mark = getattr(error.__context__, "problem_mark", None)
-        raise AtlasError(
-            f"is not valid YAML: {getattr(error.__context__, 'problem', None) or error}",
-            where=f"mkdocs.yml:{mark.line + 1}" if mark else "mkdocs.yml",
-            remedy="correct the line",
-        ) from None
 
 
 def _navigation(entries: Iterable[Any] | None) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
-"""Read authored pages and split them into blocks.
+"""Read the settings of a project and its authored pages, split into blocks.
 
-`read_pages` takes the folder of pages and yields a `PageSource` for each.
+`mkdocs_yml` takes the folder of the project. `read_pages` takes the folder of pages and yields a `PageSource` for each.
 """
 
 from __future__ import annotations
@@ -8,6 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from mkdocs.config.config_options import PathSpec
+from mkdocs.exceptions import ConfigurationError
+from mkdocs.structure.files import get_files
+from mkdocs.utils.yaml import yaml_load
 
 from bench.errors import AtlasError
 from generator.languages import blocks, front_matter
@@ -30,10 +36,34 @@ class PageSource:
     front: FrontMatter
 
 
+def mkdocs_yml(root: Path) -> dict[str, Any]:
+    """Return the settings in ``mkdocs.yml``. Raises `AtlasError` with the line of a mistake."""
+    try:
+        with (root / "mkdocs.yml").open("rb") as file:
+            return dict(yaml_load(file))
+    except ConfigurationError as error:
+        mark = getattr(error.__context__, "problem_mark", None)
+        raise AtlasError(
+            f"is not valid YAML: {getattr(error.__context__, 'problem', None) or error}",
+            where=f"mkdocs.yml:{mark.line + 1}" if mark else "mkdocs.yml",
+            remedy="correct the line",
+        ) from None
+
+
+def authored_files(docs: Path) -> list[str]:
+    """Return the files that MkDocs takes from the folder of pages, relative to it, in the order of their paths."""
+    settings = mkdocs_yml(docs.parent)
+    patterns = {name: PathSpec().validate(settings.get(name) or "") for name in ("exclude_docs", "draft_docs")}
+    files = get_files({"docs_dir": str(docs), "site_dir": "", "use_directory_urls": True, **patterns})
+    return sorted(file.src_uri for file in files if file.inclusion.is_included())
+
+
 def read_pages(docs: Path = DOCS) -> Iterator[PageSource]:
     """Yield the authored pages in the order of their paths."""
-    for path in sorted(docs.rglob("*.md")):
-        uri = path.relative_to(docs).as_posix()
+    for uri in authored_files(docs):
+        if not uri.endswith(".md"):
+            continue
+        path = docs / uri
         where = f"{docs.name}/{uri}"
         try:
             text = path.read_text(encoding="utf-8")

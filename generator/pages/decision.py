@@ -212,7 +212,7 @@ def _first_model(cells: pd.DataFrame) -> str:
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
+def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str = "") -> str:
     """Return the form and the places for its answer. It stays hidden until its script has read a file of `of_device`.
 
     `addresses` has the address of each file. `whole` is the page with the whole answer, for a form that only
@@ -229,6 +229,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
     return render(
         "decision.html.jinja",
         whole=whole,
+        families=families,
         rows=_as_json(atlas.results, rows, with_estimates=False) if whole else "",
         _=words.language.gettext,
         one_process=words.one_process(),

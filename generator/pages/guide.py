@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.errors import AtlasError, unusable
 from generator.languages.language import Language, listed, load_language, without_catalog
+from generator.languages.page_source import PageSource, mkdocs_yml, read_pages
 from generator.pages.expressions import Expressions
 from generator.pages.pages import PageFile, emitted_by, expressions_of, render_pages
 from generator.pages.site_file import EMITTED, SiteFile
@@ -90,6 +91,10 @@ class Guide:
 
     address = ""
     """The address of the site, for figures that are shown elsewhere; "" if it does not know its own."""
+    has_folders = True
+    """Whether a page ``a.md`` is served as ``a/``, not as ``a.html``: `use_directory_urls` of MkDocs."""
+    settings: Mapping[str, Any]
+    """The settings in mkdocs.yml."""
     languages: tuple[Language, ...] = ()
     faults: Mapping[str, AtlasError] = {}
     """Why the newest catalog of a language cannot be used, by its code. Its last good one stays."""
@@ -100,11 +105,13 @@ class Guide:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._pages: tuple[PageSource, ...] = ()
         self._templates: Snapshot = frozenset()
         self._editions: dict[str, Edition] = {}
 
     def update(self) -> None:
-        """Bring results and languages up to date with their files. Raises `AtlasError` where all languages lack one."""
+        """Bring all sources up to date with their files. Raises `AtlasError` where all languages lack one."""
+        settings, pages = mkdocs_yml(self.root), tuple(read_pages(self.root / "docs"))
         folder = self.root / "bench" / "results"
         results = _results(folder, snapshot(folder), self.own_runs())
         last = {language.code: language for language in self.languages}
@@ -116,19 +123,19 @@ class Guide:
             except (AtlasError, OSError) as error:
                 faults[code] = error if isinstance(error, AtlasError) else unusable(error)
                 languages.append(last.get(code) or without_catalog(code))
+        self.settings, self._pages = settings, pages
         self.results, self.languages, self.faults = results, tuple(languages), faults
         self._templates = snapshot(self.root / "generator" / "templates")
         self._editions = {}
 
     def edition(self, code: str) -> Edition:
-        """Return the newest edition of a language. Raises `AtlasError` where its pages cannot be read."""
+        """Return the newest edition of a language. Raises `AtlasError` where its catalog cannot be read."""
         if code not in self._editions:
             language = next(each for each in self.languages if each.code == code)
             if code in self.faults and language.catalog is None:
                 raise self.faults[code]
-            expressions = _expressions(self.results, language, self._templates, self.address)
-            pages = render_pages(language, expressions, self.root / "docs")
-            self._editions[code] = Edition(language, tuple(pages))
+            expressions = _expressions(self.results, language, self._templates, self.address, self.has_folders)
+            self._editions[code] = Edition(language, tuple(render_pages(language, expressions, self._pages)))
         return self._editions[code]
 
     def find(self, uri: str) -> SiteFile | None:
@@ -165,6 +172,8 @@ def _language(locales: Path, code: str, _snapshot: Snapshot) -> Language:
 
 
 @lru_cache(maxsize=64)
-def _expressions(results: Results, language: Language, _templates: Snapshot, address: str) -> Expressions:
+def _expressions(
+    results: Results, language: Language, _templates: Snapshot, address: str, has_folders: bool
+) -> Expressions:
     """Return the expressions of a language, whose computed values serve all of its pages."""
-    return expressions_of(results, language, address)
+    return expressions_of(results, language, address, has_folders=has_folders)

@@ -42,23 +42,26 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
 
     Raises `AtlasError` with the line of a page that names something that does not exist.
     """
-    pages = tuple(render_pages(language, expressions_of(results, language), docs))
+    pages = tuple(render_pages(language, expressions_of(results, language), read_pages(docs)))
     yield from pages
     yield from emitted_by(pages)
 
 
-def expressions_of(results: Results, language: Language, address: str = "") -> Expressions:
+def expressions_of(
+    results: Results, language: Language, address: str = "", *, has_folders: bool = True
+) -> Expressions:
     """Return the expressions for the pages of one language. `address` is the site's, "" if unknown."""
     from generator.pages.vocabulary import vocabulary
 
     emitted: list[SiteFile] = []
-    names = vocabulary(results, language, emitted.append, address and f"{address}{language.prefix}")
+    site = address and f"{address}{language.prefix}"
+    names = vocabulary(results, language, emitted.append, site, has_folders=has_folders)
     return Expressions(names, emitted)
 
 
-def render_pages(language: Language, expressions: Expressions, docs: Path = DOCS) -> Iterator[PageFile]:
+def render_pages(language: Language, expressions: Expressions, sources: Iterable[PageSource]) -> Iterator[PageFile]:
     """Yield every page of one language. A page is rendered when its content is first read."""
-    for source in read_pages(docs):
+    for source in sources:
         translated = translate(source, language)
         if source.front.for_each is None:
             yield PageFile(source.uri, translated=translated, expressions=expressions)
@@ -218,7 +221,7 @@ class PageFile(SiteFile):
 
         yield SiteFile(self.card_uri, made)
 
-    def twin(self, address: str) -> str:
+    def twin(self, address: str, *, has_folders: bool = True) -> str:
         """Return the page as Markdown for readers without a browser: without forms, and without what only styles it.
 
         `address` is the page's own, to which the links are relative; "" if the site does not know its own.
@@ -227,7 +230,8 @@ class PageFile(SiteFile):
         def linked(link: re.Match[str]) -> str:
             path, mark, section = link["address"].partition("#")
             if path.endswith(".md") and "//" not in path:
-                path = relative_address(self.uri, posixpath.normpath(posixpath.join(posixpath.dirname(self.uri), path)))
+                path = posixpath.normpath(posixpath.join(posixpath.dirname(self.uri), path))
+                path = relative_address(self.uri, path, has_folders=has_folders)
             return link["before"] + urljoin(address, f"{path}{mark}{section}")
 
         text = _LINK.sub(linked, _STYLING.sub("", typography.plain(self._rendered[1]))).lstrip()

@@ -48,12 +48,13 @@ RowTable = tuple[str, Choose, Choose]
 class Parts:
     """Makes parts of pages. `page` is the URI of the page that asks, to which addresses are relative."""
 
-    def __init__(self, atlas: Atlas, emit: Emit, site: str) -> None:
+    def __init__(self, atlas: Atlas, emit: Emit, site: str, *, has_folders: bool) -> None:
         self.page = "index.md"
         self.atlas = atlas
         self.results = atlas.results
         self.emit = emit
         self.site = site  # the address of the language, "" if the site does not know its own
+        self.has_folders = has_folders  # as in `Guide`
         self.language = atlas.language
         self.words = Words(atlas.language, html=True)
         self._labels_by = cache(atlas.labels_by)
@@ -183,7 +184,7 @@ class Parts:
 
     def relative(self, uri: str) -> str:
         """Return the address of a file of the language, relative to the page."""
-        return relative_address(self.page, uri)
+        return relative_address(self.page, uri, has_folders=self.has_folders)
 
     def shared(self, uri: str, made: str | Callable[[], str | bytes]) -> str:
         """Emit a file that is the same in all languages, and return its address."""
@@ -198,7 +199,7 @@ class Parts:
 
     def address(self, kind: str, slug: str, page: str = "") -> str:
         """Return the address of a device, model or family, relative to this page or another: for HTML and scripts."""
-        return relative_address(page or self.page, self._place(kind, slug))
+        return relative_address(page or self.page, self._place(kind, slug), has_folders=self.has_folders)
 
     def source(self, kind: str, slug: str) -> str | None:
         """Return its Markdown file, relative to the page; None on the page that has it."""

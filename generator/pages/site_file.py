@@ -48,16 +48,20 @@ def named_by_content(uri: str, content: str) -> str:
     return f"{stem}.{hashlib.sha256(content.encode()).hexdigest()[:8]}.{suffix}"
 
 
-def relative_address(page: str, target: str) -> str:
-    """Return the address of a file relative to a page, both by their URI. A page ``a/b.md`` is served as ``a/b/``,
-    and a section stays: ``a/b.md#c``."""
-    folder, _, file = page.rpartition("/")
-    depth = (folder.count("/") + 1 if folder else 0) + (file != "index.md")
+def relative_address(page: str, target: str, *, has_folders: bool = True) -> str:
+    """Return the address of a file relative to a page, both by their URI. A section stays: ``a/b.md#c``."""
     path, mark, section = target.partition("#")
-    return ("../" * depth + (page_path(path) if path.endswith(".md") else path) or "./") + mark + section
+    to_root = "../" * page_path(page, has_folders=has_folders).count("/")
+    file = page_path(path, has_folders=has_folders) if path.endswith(".md") else path
+    return (f"{to_root}{file}" or "./") + mark + section
 
 
-def page_path(uri: str) -> str:
-    """Return the path of a page on the site: ``a/b/`` for ``a/b.md``, ``a/`` for ``a/index.md``, "" for the first."""
+def page_path(uri: str, *, has_folders: bool = True) -> str:
+    """Return the path of a page on the site: ``a/b/`` for ``a/b.md``, ``a/`` for ``a/index.md``, "" for the first.
+
+    Without folders it is ``a/b.html``.
+    """
+    if not has_folders:
+        return f"{uri.removesuffix('.md')}.html"
     folder, _, name = uri.rpartition("/")
     return "".join(f"{part}/" for part in (folder, name.removesuffix(".md")) if part not in {"", "index"})

@@ -57,13 +57,15 @@ NOUNS = {
 """The nouns that pages may count."""
 
 
-def vocabulary(results: Results, language: Language, emit: Emit, address: str = "") -> dict[str, Any]:
+def vocabulary(
+    results: Results, language: Language, emit: Emit, address: str = "", *, has_folders: bool = True
+) -> dict[str, Any]:
     """Return the names that pages of one language may use. Charts and downloads go to `emit`.
 
     `address` is the language's, "" if the site does not know its own.
     """
     atlas = Atlas(results, language)
-    functions = Functions(atlas, emit, address)
+    functions = Functions(atlas, emit, address, has_folders=has_folders)
     named = {name: getattr(functions, name) for name in vars(Functions) if not name.startswith("_")}
     named |= {name: partial(functions.rows_table, table) for name, table in ROW_TABLES.items()}
     named |= {each.__name__: partial(each, functions) for each in documents.FUNCTIONS}
@@ -303,13 +305,14 @@ class Functions(Parts):
             slug: self.shared(f"{DATA}/should-i-compile/{slug}.json", partial(decision.of_device, results, slug))
             for slug in self.atlas.device
         }
+        families = self.relative("models/families/each.md")
         if short:
-            return decision.form(self.atlas, addresses, self.relative("should-i-compile.md"))
+            return decision.form(self.atlas, addresses, families, self.relative("should-i-compile.md"))
         headline = self.language.gettext("The newest record of each benchmark case")
         latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
         table = self.table(decision.lines(latencies), headline, latencies, most=MOST_FOLDED)
         title = self.language.gettext("All records as a table")
-        return f'{decision.form(self.atlas, addresses)}\n\n???+ decision-records "{title}"\n\n{indent(table, "    ")}\n'
+        return f'{decision.form(self.atlas, addresses, families)}\n\n???+ decision-records "{title}"\n\n{indent(table, "    ")}\n'
 
     def explorer(self) -> str:
         """Every record in one table that a script fills; its records go to `emit`."""

@@ -36,22 +36,25 @@ def files_for_programs(edition: Edition, results: Results, settings: Mapping[str
 def _list_of_pages(edition: Edition, settings: Mapping[str, Any]) -> str:
     """Return the guide as https://llmstxt.org describes it: each page as Markdown, in the order of the navigation."""
     gettext, address, root = edition.language.gettext, settings["site_url"] or "", settings["extra"]["root"]
+    has_folders = settings.get("use_directory_urls", True)
     pages = {page.uri: page for page in edition.pages}
+    titles = {uri: page.title or uri for uri, page in pages.items()}
 
     def listed(items: Iterable[Any]) -> Iterator[str]:
         for item in items:
-            entries = item.items() if isinstance(item, dict) else [(pages[item].title or item, item)]
+            entries = item.items() if isinstance(item, dict) else [(titles.get(item), item)]
             for title, entry in entries:
                 if isinstance(entry, list):
                     yield from listed(entry)
                 elif entry in pages:
                     description = in_markdown(pages[entry].description)
-                    link = f"- [{in_markdown(title)}]({address}{page_path(entry)}index.md)"
+                    path = f"{page_path(entry)}index.md" if has_folders else entry
+                    link = f"- [{in_markdown(title)}]({address}{path})"
                     yield f"{link}: {description}" if description else link
 
     sections: dict[str, Iterable[str]] = {}
-    for item in settings["nav"]:
-        title = next(iter(item)) if isinstance(item, dict) else pages[item].title or item
+    for item in settings["nav"] or pages:
+        title = next(iter(item)) if isinstance(item, dict) else titles.get(item, item)
         sections[title] = listed([item])
     downloads = {
         "compile-atlas.csv": gettext("every row of every run"),

@@ -114,8 +114,7 @@ class SiteOnDemand:
 
     def _read(self, path: str) -> File:
         """Convert the Markdown of a page to HTML."""
-        file, page = self._pages[path]
-        file.content_string = page.content
+        file, _ = self._pages[path]
         _populate_page(file.page, self.config, self.files)
         return file
 

@@ -25,7 +25,6 @@ from mkdocs.plugins import BasePlugin
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from generator.languages.catalogs import mkdocs_yml
 from generator.languages.language import SOURCE
 from generator.pages import explorer
 from generator.pages.guide import Guide
@@ -74,8 +73,12 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         if self.config.language:
             return config
         guide = self.guide = Guide(Path(config.config_file_path).parent)
+        guide.has_folders = config.use_directory_urls
         config.nav = []
         config.theme.static_templates.clear()
+        for event, methods in config.plugins.events.items():  # other plugins and hooks work in the languages
+            if event not in {"startup", "serve", "shutdown"}:
+                config.plugins.events[event] = [each for each in methods if getattr(each, "__self__", None) is self]
         if self._command == "serve":
             check_address(*config.dev_addr)
             guide.own_runs = partial(uncommitted_runs, guide.root)
@@ -134,7 +137,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             "strict": outer.strict,
             "use_directory_urls": outer.use_directory_urls,
         }
-        settings = settings_of(edition, guide.languages, mkdocs_yml(guide.root) | given, serving=is_served)
+        settings = settings_of(edition, guide.languages, {**guide.settings, **given}, serving=is_served)
         # MkDocs keeps plugins with a startup event for all configurations of a process, so that all languages would
         # share one search plugin, and its index.
         kept = MkDocsConfig.plugins.plugin_cache
@@ -148,8 +151,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
     # ── One language ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def on_files(self, files: Files, /, *, config: MkDocsConfig) -> Files:
-        """Replace the authored pages by the language's, and add the files that they emit. A server takes their content
-        later, when they are asked for."""
+        """Replace the authored pages by the language's, and add the files that they emit. A server makes those when they
+        are asked for."""
         if not self.config.language:
             return Files([])
         edition, results = self.guide.edition(self.config.language), self.guide.results
@@ -158,15 +161,31 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         searching.search_index = search.SearchIndex(edition.language.code, **searching.config)
         left_out = () if edition.language.code == SOURCE else ONLY_AT_THE_ROOT
         kept = [file for file in files if not file.is_documentation_page() and file.src_uri not in left_out]
+        kept += [self._authored(page, config) for page in edition.pages]
         if self._command == "serve":
-            return Files([*kept, *(File.generated(config, page.uri, content="") for page in edition.pages)])
+            return Files(kept)
         made = (*edition.files, *files_for_programs(edition, results, config))
-        return Files([*kept, *(File.generated(config, file.uri, content=file.content) for file in made)])
+        others = (file for file in made if file.uri not in self._pages)
+        return Files([*kept, *(File.generated(config, file.uri, content=file.content) for file in others)])
+
+    def _authored(self, page: PageFile, config: MkDocsConfig) -> File:
+        """Return a page with its source, of which other plugins tell the history, and where a reader edits it."""
+        source = page.translated.source.uri
+        file = File(page.uri, config.docs_dir, config.site_dir, config.use_directory_urls)
+        file.abs_src_path, file.edit_uri = str(Path(config.docs_dir, source)), source
+        return file
+
+    def on_page_read_source(self, /, *, page: Page, config: MkDocsConfig) -> str | None:
+        """Return the finished Markdown of a page."""
+        del config
+        made = self._pages.get(page.file.src_uri)
+        return made and made.content
 
     def on_post_page(self, output: str, /, *, page: Page, config: MkDocsConfig) -> str:
         """Write the page as plain Markdown beside its HTML."""
-        del config
-        twin = Path(page.file.abs_dest_path).with_suffix(".md")
-        twin.parent.mkdir(parents=True, exist_ok=True)
-        twin.write_text(self._pages[page.file.src_uri].twin(page.canonical_url or ""), encoding="utf-8")
+        if made := self._pages.get(page.file.src_uri):  # else it is of another plugin
+            twin = Path(page.file.abs_dest_path).with_suffix(".md")
+            twin.parent.mkdir(parents=True, exist_ok=True)
+            text = made.twin(page.canonical_url or "", has_folders=config.use_directory_urls)
+            twin.write_text(text, encoding="utf-8")
         return output

@@ -7,10 +7,12 @@ language. Templates below ``docs/theme`` find all that they show in `extra`, so 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from babel.core import get_global
+from mkdocs.utils import get_theme_dir
 
 from generator.languages.language import Language, Untranslated
 from generator.languages.typography import RIGHT_TO_LEFT_MARK
@@ -23,17 +25,18 @@ def settings_of(
 ) -> dict[str, Any]:
     """Return the settings of an edition, from the project's."""
     language, languages = edition.language, tuple(languages)
-    keys = ("site_name", "site_description")
-    name, description = (str(language.gettext(settings.get(key, ""))) for key in keys)
-    root, extra = settings.get("site_url") or "", settings["extra"]
+    keys = ("site_name", "site_description", "copyright")
+    name, description, rights = (language.gettext(text) if (text := settings.get(key)) else "" for key in keys)
+    root, extra = settings.get("site_url") or "", settings.get("extra") or {}
     policy = extra.get("policy", "")
     if serving:  # MkDocs' server writes a script into each page that reloads it
         policy = policy.replace("script-src 'self'", "script-src 'self' 'unsafe-inline'")
     switch = (language.gettext("Switch to dark mode"), language.gettext("Switch to light mode"))
-    palette = [
-        {**scheme, "toggle": {**scheme["toggle"], "name": str(to)}}
-        for scheme, to in zip(settings["theme"].get("palette", ()), switch, strict=False)
-    ]
+    theme = {**settings["theme"], "language": _of_material(language), "direction": language.direction}
+    if isinstance(schemes := theme.get("palette"), list):
+        for scheme, to in zip(schemes := [*map(dict, schemes)], switch, strict=False):
+            scheme["toggle"] = {**scheme.get("toggle", {}), "name": str(to)}
+        theme["palette"] = schemes
     options = {
         "toc": {"permalink_title": str(language.gettext("Link to this section"))},
         "generator.site.markdown": {"direction": language.direction},
@@ -42,18 +45,19 @@ def settings_of(
     }
     return {
         **settings,
-        "site_name": name,
-        "site_description": description,
+        "site_name": str(name),
+        "site_description": str(description),
+        "copyright": shown(rights) or None,
         "site_url": urljoin(root, language.prefix) or None,
-        "theme": {**settings["theme"], "palette": palette, "direction": language.direction},
-        "nav": edition.navigation(settings["nav"]),
-        "not_in_nav": edition.unlisted,
+        "theme": theme,
+        "nav": edition.navigation(settings.get("nav") or ()) or None,
+        "not_in_nav": f"{settings.get('not_in_nav') or ''}\n{edition.unlisted}",
         "plugins": [*_with(options, settings["plugins"])],
-        "markdown_extensions": [*_with(options, settings["markdown_extensions"])],
+        "markdown_extensions": [*_with(options, settings.get("markdown_extensions") or ())],
         "extra": {
             **extra,
             "policy": policy,
-            "labels": labels(language, name),
+            "labels": labels(language, str(name)),
             "languages": [_offered(each) for each in languages],
             "language": language.code,
             "prefix": language.prefix,
@@ -66,9 +70,15 @@ def settings_of(
     }
 
 
-def _with(options: Mapping[str, Mapping[str, Any]], listed: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Yield extensions or plugins, as ``mkdocs.yml`` lists them, with the options of the language."""
-    for entry in listed:
+def _of_material(language: Language) -> str:
+    """Return the language of Material's own words, which stand where ours are missing, and of dates by plugins."""
+    folder = Path(get_theme_dir("material"), "partials", "languages")
+    return next((code for code in (language.code, language.locale.language) if (folder / f"{code}.html").is_file()), "en")
+
+
+def _with(options: Mapping[str, Mapping[str, Any]], given: Any) -> Iterator[dict[str, Any]]:
+    """Yield extensions or plugins, listed or mapped as in ``mkdocs.yml``, with the options of the language."""
+    for entry in ({name: own} for name, own in given.items()) if isinstance(given, dict) else given:
         name, own = (entry, None) if isinstance(entry, str) else next(iter(entry.items()))
         yield {name: {**(own or {}), **options.get(name, {})}}
 
@@ -143,7 +153,6 @@ def labels(language: Language, site_name: str) -> dict[str, str]:
     }
     html = {
         "view": gettext("View as Markdown"),
-        "rights": gettext("Code, text, and measurements are under the Apache License 2.0."),
         "made": gettext("Made with %(material)s") % {"material": material},
     }
     return {name: str(text) for name, text in plain.items()} | {name: shown(text) for name, text in html.items()}

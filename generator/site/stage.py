@@ -19,7 +19,8 @@ from typing import Any
 import yaml
 
 from bench.errors import AtlasError
-from generator.languages.catalogs import ROOT, mkdocs_yml
+from generator.languages.catalogs import ROOT
+from generator.languages.page_source import authored_files
 from generator.pages.guide import Edition, Guide
 from generator.site import PLUGIN
 from generator.site.for_programs import files_for_programs
@@ -37,9 +38,11 @@ def stage(out: Path, root: Path = ROOT) -> int:
 
     A folder of an earlier run is replaced. Raises `AtlasError` for any other that is not empty.
     """
-    guide, settings = Guide(root), mkdocs_yml(root)
-    guide.address = settings["site_url"]
+    guide = Guide(root)
     guide.update()
+    guide.address = guide.settings["site_url"]
+    guide.has_folders = guide.settings.get("use_directory_urls", True)
+    copied = [uri for uri in authored_files(root / "docs") if not uri.endswith(".md")]
     if out.exists() and any(out.iterdir()):
         if not (out / MARKER).is_file():
             remedy = "choose an empty or a new folder"
@@ -50,13 +53,16 @@ def stage(out: Path, root: Path = ROOT) -> int:
     shutil.copytree(root / "docs" / "theme", out / "theme", ignore=shutil.ignore_patterns("sitemap.xml"))
     for language in guide.languages:
         edition = guide.edition(language.code)
-        own = settings_of(edition, guide.languages, settings)
-        shutil.copytree(root / "docs" / "assets", out / language.code / "assets")
+        own = settings_of(edition, guide.languages, guide.settings)
+        for uri in copied:
+            path = out / language.code / uri
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(root / "docs" / uri, path)
         for file in (*edition.files, *files_for_programs(edition, guide.results, own)):
             path = out / language.code / file.uri
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.content_bytes)
-            if file.uri.endswith(".md"):
+            if file.uri.endswith(".md") and guide.has_folders:
                 path.write_text(_from_source(file.uri, path.read_text(encoding="utf-8")), encoding="utf-8")
         text = yaml.dump(_for_zensical(own, edition), allow_unicode=True, sort_keys=False)
         (out / f"{language.code}.yml").write_text(text, encoding="utf-8")

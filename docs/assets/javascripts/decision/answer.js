@@ -15,7 +15,7 @@ const variant = row => [`PyTorch\u00a0${row.torch}`, row.compile_mode, row.dtype
 
 // `texts` are the words, `snippets` the code of a program, and `whole` the address of the page with all figures, if this
 // is the short form. `names` are those of models and tasks, `models` the models by slug, and `devices` names by slug.
-export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) => {
+export const makeAnswers = ({ texts, snippets, whole, families, names, models, devices }) => {
   const callCount = (x, digits) => (x === "inf" ? texts.never : count(x, digits))
   const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
   const ms = (x, digits) => (x >= 1e3 && digits <= 0 ? seconds(x / 1e3, digits + 3) : `${number(x, digits)}\u00a0ms`)
@@ -52,9 +52,8 @@ export const makeAnswers = ({ texts, snippets, whole, names, models, devices }) 
       const said = say(texts.estimate.relative, { model, size: isolated(size), device: place, speedup: times(its) })
       return element("a", { href: `${whole ?? ""}#${state}` }, said)
     }
-    const address = new URL(`../models/families/${family}/`, new URL(whole ?? "", location))
     const off = { error: isolated(percent(error, 1)), tried: isolated(count(tried)) }
-    const ofFamily = { family: element("a", { href: address }, isolated(family)) }
+    const ofFamily = { family: element("a", { href: families.replace(/each(?=\/|\.html$)/, family) }, isolated(family)) }
     return {
       headline,
       isEstimate: true,

@@ -12,7 +12,7 @@ const KEPT = "atlas.case" // the last case of each question, and the question th
 
 export const start = root => {
   const texts = JSON.parse(root.dataset.texts)
-  const { whole } = root.dataset
+  const { whole, families } = root.dataset
   const [form, answer, more] = ["form", ".decision-answer", "[data-more]"].map(each => root.querySelector(each))
   const [answerTemplate, moreTemplate] = root.querySelectorAll("template")
   const { question, device, size, batch, calls, cache } = form.elements
@@ -22,7 +22,7 @@ export const start = root => {
   const models = new Map() // of all devices that were chosen
   const model = modelChoice(form.elements.model, names)
   const devicesByName = Object.fromEntries(devices.map(({ value, text }) => [value, text]))
-  const answers = makeAnswers({ texts, snippets: JSON.parse(root.dataset.snippets), whole, names, models, devices: devicesByName })
+  const answers = makeAnswers({ texts, snippets: JSON.parse(root.dataset.snippets), whole, families, names, models, devices: devicesByName })
   const load = loader()
   let records = { rows: [], models: new Map(), families: [] } // of the chosen device
   let wantedSize
