@@ -8,6 +8,7 @@ pages. The server builds a page when a browser asks for it: see `generator.site.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from collections.abc import Callable, Mapping
@@ -21,7 +22,7 @@ from mkdocs.config.base import Config
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import MkDocsException, PluginError
 from mkdocs.livereload import LiveReloadServer
-from mkdocs.plugins import BasePlugin
+from mkdocs.plugins import BasePlugin, event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -33,8 +34,11 @@ from generator.site import PLUGIN, search
 from generator.site.build import build_all, put_into_place, told
 from generator.site.for_programs import files_for_programs
 from generator.site.preview import PreviewServer, check_address
+from generator.site.policy import stopped
 from generator.site.publishing import address, refuse_uncommitted, uncommitted_runs
 from generator.site.settings import settings_of
+
+log = logging.getLogger("mkdocs.plugins.compile-atlas")
 
 ONLY_AT_THE_ROOT = ("CNAME", "robots.txt")
 """Files below `docs_dir` that are about the whole site."""
@@ -58,6 +62,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._built: TemporaryDirectory[str] | None = None  # where a build leaves the languages until all are finished
         self._server: PreviewServer | None = None
         self._pages: Mapping[str, PageFile] = {}
+        self._stopped: set[str] = set()  # of what the policy stops, what has been told
 
     # ── The whole site ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -181,8 +186,16 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         made = self._pages.get(page.file.src_uri)
         return made and made.content
 
+    @event_priority(-100)  # after all that other plugins do to the page
     def on_post_page(self, output: str, /, *, page: Page, config: MkDocsConfig) -> str:
-        """Write the page as plain Markdown beside its HTML."""
+        """Write the page as plain Markdown beside its HTML, and warn of what the policy of the site stops."""
+        has_mermaid = any("mermaid" in str(script) for script in config.extra_javascript)
+        policy = config.extra.get("policy")
+        for what, remedy in stopped(output, policy, has_mermaid=has_mermaid) if policy else ():
+            if what not in self._stopped:
+                self._stopped.add(what)
+                where = page.file.edit_uri or page.file.src_uri
+                log.warning(f"{where}: the Content-Security-Policy of the site stops {what}\n  remedy: {remedy}")
         if made := self._pages.get(page.file.src_uri):  # else it is of another plugin
             twin = Path(page.file.abs_dest_path).with_suffix(".md")
             twin.parent.mkdir(parents=True, exist_ok=True)
