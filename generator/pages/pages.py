@@ -47,9 +47,7 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
     yield from emitted_by(pages)
 
 
-def expressions_of(
-    results: Results, language: Language, address: str = "", *, has_folders: bool = True
-) -> Expressions:
+def expressions_of(results: Results, language: Language, address: str = "", *, has_folders: bool = True) -> Expressions:
     """Return the expressions for the pages of one language. `address` is the site's, "" if unknown."""
     from generator.pages.vocabulary import vocabulary
 

@@ -73,7 +73,9 @@ def settings_of(
 def _of_material(language: Language) -> str:
     """Return the language of Material's own words, which stand where ours are missing, and of dates by plugins."""
     folder = Path(get_theme_dir("material"), "partials", "languages")
-    return next((code for code in (language.code, language.locale.language) if (folder / f"{code}.html").is_file()), "en")
+    return next(
+        (code for code in (language.code, language.locale.language) if (folder / f"{code}.html").is_file()), "en"
+    )
 
 
 def _with(options: Mapping[str, Mapping[str, Any]], given: Any) -> Iterator[dict[str, Any]]:

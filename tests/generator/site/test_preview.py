@@ -69,6 +69,23 @@ def test_the_search_index_has_all_pages_when_it_is_asked_for(server: Server) -> 
     assert {entry["location"].partition("#")[0] for entry in found["docs"]} == {""}
 
 
+def test_a_renamed_page_is_gone_and_links_to_it_are_told(server: Server) -> None:
+    other, home = server.project / "docs" / "other.md", server.project / "docs" / "index.md"
+    other.write_text("---\ntitle: Other\n---\n\n# Other {#other}\n")
+    home.write_text(home.read_text("utf-8") + "\n[There](other.md)\n", "utf-8")
+    for path in ("other/", "ar/other/"):
+        await_page(server, lambda page: 'id="other"' in page, path)
+    other.rename(server.project / "docs" / "new.md")
+    for path in ("other/", "ar/other/"):
+        await_page(server, lambda page: 'id="other"' not in page, path)
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(server.address + path, timeout=PATIENCE_S)
+        assert 'id="other"' in get(server, path.replace("other", "new"))
+        get(server, path.replace("other/", ""))
+    told = "Doc file 'index.md' contains a link 'other.md', but the target is not found among documentation files."
+    assert sum(told in line for line in server.output) == len(("en", "ar"))
+
+
 PATHS = [f"/{prefix}{'/'.join([up] * depth)}/{name}" for up in ("..", "%2e%2e", "..%2f..") for prefix in ("", "assets/")
          for depth in (1, 2, 12) for name in ("secret.txt", "mkdocs.yml", "etc/passwd")]  # fmt: skip
 PATHS += ["//etc/passwd", "/%2fetc/passwd", "/secret.txt", "/mkdocs.yml", "/.cache/", "/~root/", f"/{'a' * 5000}"]
