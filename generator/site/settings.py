@@ -6,7 +6,9 @@ language. Templates below ``docs/theme`` find all that they show in `extra`, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -49,7 +51,7 @@ def settings_of(
         "nav": edition.navigation(settings["nav"]),
         "not_in_nav": edition.unlisted,
         "plugins": [*_with(options, settings["plugins"])],
-        "markdown_extensions": [*_with(options, settings["markdown_extensions"])],
+        "markdown_extensions": [*_with_english_ids(language, _with(options, settings["markdown_extensions"]))],
         "extra": {
             **extra,
             "policy": policy,
@@ -71,6 +73,24 @@ def _with(options: Mapping[str, Mapping[str, Any]], listed: Iterable[Any]) -> It
     for entry in listed:
         name, own = (entry, None) if isinstance(entry, str) else next(iter(entry.items()))
         yield {name: {**(own or {}), **options.get(name, {})}}
+
+
+def _with_english_ids(language: Language, extensions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Let ids of tabs come from their English titles, so that links to them are right in every language."""
+    english = {_letters(forms[0]): message for (_, message), forms in language.messages.items()}
+    for extension in extensions:
+        for options in extension.values():
+            if callable(slugify := options.get("slugify")):
+                options["slugify"] = partial(_english_id, slugify, english)
+        yield extension
+
+
+def _english_id(slugify: Callable[[str, str], str], english: Mapping[str, str], title: str, separator: str) -> str:
+    return slugify(english.get(_letters(title), title), separator)
+
+
+def _letters(title: str) -> str:
+    return re.sub(r"[\W_]+", "", title)
 
 
 def _offered(language: Language) -> dict[str, str]:

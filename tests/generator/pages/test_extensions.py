@@ -11,8 +11,9 @@ from markdown import Markdown
 from markdown_html import converter
 
 from generator.languages.blocks import split
-from generator.languages.language import without_catalog
+from generator.languages.language import Language, without_catalog
 from generator.languages.page_source import parse_page
+from generator.languages.pofile import Key
 from generator.pages.expressions import Expressions
 from generator.pages.pages import translate
 
@@ -33,7 +34,7 @@ BLOCKS = [
     ("/// html | div.c\nword\n///\n", '<div class="c">', 1),
     ("| word |\n| --- |\n| 1 |\n\n/// caption\nA word\n///\n", "<figcaption>", 2),
     ("[TOC]\n\n## word {#w}\n", '<div class="toc">', 1),
-    ('<figure markdown="span">\n  ![A word](a.png)\n  <figcaption>A second word</figcaption>\n</figure>\n', "<figcap", 2),
+    ('<figure markdown="span">\n  ![A word](a.png)\n  <figcaption>Its word</figcaption>\n</figure>\n', "<figcap", 2),
     ("| `a | b` word | `c` |\n| --- | --- |\n| `d | e` word | `f` |\n", "d | e</code>", 2),
     ("a word | b\n--- | ---\n`c | d` word { .e } | `f`\n", 'class="e"', 3),
     ("word[^1]\n\n[^1]:\n    The first word.\n\n    The second word.\n", "<p>The first ", 3),
@@ -54,17 +55,21 @@ def markdown(tmp_path_factory: pytest.TempPathFactory) -> Markdown:
     folder = tmp_path_factory.mktemp("snippets")
     (folder / "inc.md").write_text("What is *included*.\n", encoding="utf-8")
     return converter(
-        dict.fromkeys(EXTENSIONS, {})
+        {name: {} for name in EXTENSIONS}
         | {"pymdownx.arithmatex": {"generic": True, "inline_tag": "var"}, "pymdownx.quotes": {"callouts": True}}
         | {"pymdownx.snippets": {"base_path": [str(folder)]}}
     )
 
 
+def translating(code: str, translations: dict[str, str]) -> Language:
+    messages: dict[Key, tuple[str, ...]] = {(None, message): (text,) for message, text in translations.items()}
+    return replace(without_catalog(code), catalog=None if code == "en" else Path("po"), messages=messages)
+
+
 @pytest.mark.parametrize(("source", "element", "marks"), BLOCKS)
 def test_a_block_stays_what_it_is(markdown: Markdown, source: str, element: str, marks: int) -> None:
     def html(code: str, translations: dict[str, str]) -> str:
-        messages = {(None, message): (text,) for message, text in translations.items()}
-        language = replace(without_catalog(code), catalog=None if code == "en" else Path("po"), messages=messages)
+        language = translating(code, translations)
         template = translate(parse_page("index.md", source, "index.md"), language).template
         return markdown.reset().convert(Expressions({}).evaluate(template, {}, "index.md", 0))
 
