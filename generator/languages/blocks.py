@@ -232,13 +232,10 @@ class _Splitter:
             end = block.start + len(block.source)
             if block.start < done or not has_words(self.opaque[block.start : end] or block.message):
                 continue
-            if block.start > done:
-                parts.append(self.body[done : block.start])
-            parts.append(block)
+            parts += self.body[done : block.start], block
             done = end
-        if done < len(self.body):
-            parts.append(self.body[done:])
-        return SplitPage(front, tuple(parts), tuple(self.headings), tuple(self.html))
+        parts.append(self.body[done:])
+        return SplitPage(front, tuple(filter(None, parts)), tuple(self.headings), tuple(self.html))
 
     def block(self, kind: Kind, start: int, end: int, line: int, message: str = "", indent: str = "") -> Block:
         source = self.body[start:end]
@@ -251,26 +248,20 @@ class _Splitter:
                 parents.append(token)
             elif token.nesting == -1:
                 parents.pop()
-            if token.map is None:
-                continue
+            line, last = token.map or (0, 0)
             if token.type == "admonition_open":
-                yield from self.container_title(token.map[0])
+                yield from self.titled(line)
             elif token.type == "html_block":
-                first, last = token.map
-                self.html.append((first + self.first_line, self.body[self.starts[first] : self.starts[last]]))
-            elif token.type == "inline" and token.content:
-                yield from self.inline(token, token.map[0], parents)
-
-    def inline(self, token: Token, line: int, parents: list[Token]) -> Iterator[Block]:
-        """Yield the blocks of an inline token, depending on its parent."""
-        parent = parents[-1]
-        if parent.type in {"th_open", "td_open"}:
-            yield from self.cell(token, line)
-        elif parent.type == "heading_open":
-            yield from self.heading(token, line, parent)
-        elif parent.type != "admonition_title_open":  # `container_title` handles these
-            in_item = any(holder.type in {"list_item_open", "dt_open", "dd_open"} for holder in parents[-2:])
-            yield from self.paragraph(token, line, "list item" if in_item else "paragraph")
+                self.html.append((line + self.first_line, self.body[self.starts[line] : self.starts[last]]))
+            elif token.type != "inline" or not token.content:
+                continue
+            elif parents[-1].type in {"th_open", "td_open"}:
+                yield from self.cell(token, line)
+            elif parents[-1].type == "heading_open":
+                yield from self.heading(token, line, parents[-1])
+            elif parents[-1].type != "admonition_title_open":  # `titled` handles these
+                in_item = any(holder.type in {"list_item_open", "dt_open", "dd_open"} for holder in parents[-2:])
+                yield from self.paragraph(token, line, "list item" if in_item else "paragraph")
 
     def heading(self, token: Token, line: int, parent: Token) -> Iterator[Block]:
         """Yield a heading without its attributes, and record its level and id."""
@@ -284,15 +275,14 @@ class _Splitter:
             self.headings.append(Heading(level, message, identifier[1] if identifier else None, block.line))
             yield replace(block, source=text, message=message)
 
-    def container_title(self, line: int) -> Iterator[Block]:
-        """Yield the title of ``!!! note "Title"``, or what else is the message of a line."""
-        start = self.starts[line]
-        match = _TITLED.match(self.opaque, start)
+    def titled(self, line: int) -> Iterator[Block]:
+        """Yield the part of a line that is a message, or its default title."""
+        match = _TITLED.match(self.opaque, self.starts[line])
         if match is None or match.lastgroup is None:
             return
         first, last = match.span(match.lastgroup)
+        title = self.body[first:last].capitalize()
         if frame := _DEFAULT_TITLE.get(match.lastgroup):
-            title = self.body[first:last].capitalize()
             if match["name"] is None or title in TITLES:
                 yield replace(self.block("title", match.end(), match.end(), line, title), frame=frame)
         elif first < last:

@@ -77,7 +77,7 @@ def _with(options: Mapping[str, Mapping[str, Any]], listed: Iterable[Any]) -> It
 
 def _with_english_ids(language: Language, extensions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Let ids of tabs come from their English titles, so that links to them are right in every language."""
-    english = {_letters(forms[0]): message for (_, message), forms in language.messages.items()}
+    english = {re.sub("[`*_]", "", forms[0]): message for (_, message), forms in language.messages.items()}
     for extension in extensions:
         for options in extension.values():
             if callable(slugify := options.get("slugify")):
@@ -86,11 +86,7 @@ def _with_english_ids(language: Language, extensions: Iterable[dict[str, Any]]) 
 
 
 def _english_id(slugify: Callable[[str, str], str], english: Mapping[str, str], title: str, separator: str) -> str:
-    return slugify(english.get(_letters(title), title), separator)
-
-
-def _letters(title: str) -> str:
-    return re.sub(r"[\W_]+", "", title)
+    return slugify(english.get(title, title), separator)
 
 
 def _offered(language: Language) -> dict[str, str]:

@@ -12,7 +12,7 @@ import pytest
 from conftest import LANGUAGES, PREFIXES, BuiltSite
 from markdown import Markdown
 from mkdocs.utils import get_theme_dir
-from pymdownx.slugs import slugify
+from pymdownx.slugs import slugify  # type: ignore[import-untyped]
 
 from generator.languages.language import load_language
 from generator.pages.guide import Edition
