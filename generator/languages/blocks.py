@@ -100,12 +100,12 @@ CODE = re.compile(r"(?<!`)(`++)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 ATTRIBUTES_WITH_ID = re.compile(r"(?<!\$)\{#(?=[\w{])(?:\{\{.*?\}\}|[^{}#\n])*\}")
 """``{#id}`` of Python-Markdown. Jinja would read it as the start of a comment."""
 
-STATEMENT = re.compile(rf"\{{%(?>{_STRING}|(?!\{{%).)*?%\}}|\{{#.*?#\}}", re.DOTALL)
+STATEMENT = re.compile(rf"\{{%(?>{_STRING}|(?!\{{%).)*?%\}}|(?!{ATTRIBUTES_WITH_ID.pattern})\{{#.*?#\}}", re.DOTALL)
 """A Jinja statement or comment. Pages put these between messages, on separate lines."""
 
 _OPAQUE = re.compile(
-    rf"(?P<attributes>{ATTRIBUTES_WITH_ID.pattern})|(?P<statement>{STATEMENT.pattern})|{EXPRESSION.pattern}"
-    rf"|(?<![`\\])(?P<ticks>`++)[^\n]+?(?<!`)(?P=ticks)(?!`)|(?P<formula>{FORMULA.pattern})",
+    rf"(?P<statement>{STATEMENT.pattern})|{EXPRESSION.pattern}|{FORMULA.pattern}"
+    r"|(?<![`\\])(?P<ticks>`++)[^\n]+?(?<!`)(?P=ticks)(?!`)",  # code: a sign "|" within it ends no cell
     re.DOTALL,
 )
 _MASK, _STATEMENT_MASK = "\ue000", "\ue001"  # private use: no page holds them, and they mean nothing in Markdown
@@ -113,15 +113,8 @@ _ONLY_STATEMENTS = re.compile(rf"[ \t]*{_STATEMENT_MASK}[ \t{_STATEMENT_MASK}]*"
 _TABLE_ROW = re.compile(r"[ \t>]*\|")
 
 
-def _cover(text: str, mask: str, keep: str = "\n") -> str:
-    return re.sub(f"[^{keep}]", mask, text)
-
-
-def _cover_opaque(match: re.Match[str]) -> str:
-    if match["attributes"]:
-        return EXPRESSION.sub(lambda expression: _cover(expression[0], _MASK), match[0])
-    # The sign "|" ends a cell within a formula, but not within code.
-    return _cover(match[0], _STATEMENT_MASK if match["statement"] else _MASK, "\n|" if match["formula"] else "\n")
+def _cover(text: str, mask: str) -> str:
+    return re.sub(r"[^\n]", mask, text)
 
 
 # --- Lines of extensions ----------------------------------------------------------------------------------------------
@@ -217,7 +210,7 @@ class _Splitter:
         self.body = body
         self.first_line = first_line
         text = body.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")
-        self.opaque = _OPAQUE.sub(_cover_opaque, text)
+        self.opaque = _OPAQUE.sub(lambda part: _cover(part[0], _STATEMENT_MASK if part["statement"] else _MASK), text)
         self.masked = _mask(self.opaque)
         self.lines = self.masked.split("\n")
         self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]

@@ -183,7 +183,6 @@ def in_markdown(html: str) -> str:
     return "".join(found)
 
 
-_IMAGE = re.compile(r"!\[[^\]]*\](?=\()")
 _BDI = re.compile(r'<bdi dir="ltr">(.*?)</bdi>', re.DOTALL)
 _UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.DOTALL)
 
@@ -191,12 +190,6 @@ _UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.
 def plain(text: str) -> str:
     """Replace isolating elements with direction marks and unwrap untranslated text, for a title or an attribute."""
     return _BDI.sub(rf"{LEFT_TO_RIGHT_MARK}\1{LEFT_TO_RIGHT_MARK}", _UNTRANSLATED.sub(r"\1", text))
-
-
-def plain_alternatives(markdown: str) -> str:
-    """Apply `plain` to the alternative texts of images in Markdown."""
-    has_elements = "<bdi" in markdown or "untranslated" in markdown
-    return _IMAGE.sub(lambda image: plain(image[0]), markdown) if has_elements else markdown
 
 
 def chinese_words(text: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ from generator.pages.site_file import SiteFile
 WRITERS = frozenset({"numpy", "pandas", "pathlib"})
 """Modules whose values have methods that write files: expressions read no attribute of them."""
 
-RAW = "put text that Jinja must not read between {% raw %} and {% endraw %}"
+_RAW = "put text that Jinja must not read between {% raw %} and {% endraw %}"
 
 
 class _UnknownNameError(AttributeError):
@@ -81,29 +81,25 @@ class Expressions(ImmutableSandboxedEnvironment):
             if isinstance(error, AtlasError):
                 raise AtlasError(error.what, where=error.where or place, remedy=error.remedy) from None
             raised = f"{type(error).__name__} in {Path(frames[-1].filename).name}:{frames[-1].lineno}"
-            before = "\n".join(text.split("\n")[: lines[-1]]) if lines else ""
-            is_foreign = before.count("```") % 2 == 1 or "${{" in before.rpartition("\n")[2]
-            what, remedy = self._explained(error, {*self.globals, *context}, is_foreign) or (
+            what, remedy = self._explained(error, {*self.globals, *context}) or (
                 f"the expression cannot be evaluated: {error} ({raised})",
                 "correct its arguments; generator/pages/vocabulary.py documents them",
             )
             raise AtlasError(what, where=place, remedy=remedy) from error
 
-    def _explained(self, error: Exception, names: Iterable[str], is_foreign: bool) -> tuple[str, str] | None:
-        """Return the fault and its remedy of a page that is not written correctly, or not written for Jinja."""
+    def _explained(self, error: Exception, names: Iterable[str]) -> tuple[str, str] | None:
+        """Return the fault and its remedy of a page that is not written correctly."""
         if isinstance(error, _UnknownNameError):
             is_name = error.obj is jinja2.utils.missing
             owner = "" if is_name else f" in {type(error.obj).__name__}"
-            if is_name and is_foreign:
-                return f"there is no figure {error.name!r}", RAW
             near = nearest(str(error.name), names if is_name else (each for each in dir(error.obj) if each[0] != "_"))
-            others = f"see docs/ for examples, and generator/pages/vocabulary.py for every name; {RAW}"
-            return f"there is no figure {error.name!r}{owner}", near or others
+            others = "see docs/ for examples, and generator/pages/vocabulary.py for every name"
+            return f"there is no figure {error.name!r}{owner}", f"{near or others}; {_RAW}"
         if not isinstance(error, jinja2.TemplateSyntaxError):
             return None
         unknown = re.match(r"No (filter|test) named '(\w+)'", str(error))
         if not unknown:
-            return str(error.message), f"correct the expression; {RAW}"
+            return str(error.message), f"correct the expression; {_RAW}"
         kind, name = unknown.groups()
         known = self.filters if kind == "filter" else self.tests
         return f"there is no {kind} {name!r}", nearest(name, known) or f"use one of {', '.join(sorted(known))}"
@@ -111,5 +107,5 @@ class Expressions(ImmutableSandboxedEnvironment):
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the question which of some similar names was meant; "" if none is similar."""
-    near = get_close_matches(name, sorted(names), n=3, cutoff=0.5)
+    near = get_close_matches(name, sorted(names), n=3, cutoff=0.6)
     return f"did you mean {', '.join(near)}?" if near else ""

@@ -164,7 +164,7 @@ def _refuse_other_expressions(message: str, translation: str, language: Language
 
 def placeholders(message: str) -> list[str]:
     """Return the Jinja expressions and statements of a message, sorted, with their white space normalized."""
-    code = [*EXPRESSION.findall(message), *STATEMENT.findall(ATTRIBUTES_WITH_ID.sub("", message))]
+    code = [*EXPRESSION.findall(message), *STATEMENT.findall(typography.FORMULA.sub("", message))]
     return sorted(re.sub(r"\s+", " ", expression) for expression in code)
 
 
@@ -265,7 +265,7 @@ class PageFile(SiteFile):
         emitted.clear()
         body = self._evaluate(page.template, page.source.document.front.count("\n"))
         if page.language.code != "en":
-            body = typography.plain_alternatives(body)
+            body = _ALTERNATIVE.sub(lambda text: typography.plain(text[0]), body)
         body = typography.close_seams(body)
         front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
         if "description" in front:
@@ -289,6 +289,7 @@ _STYLING = re.compile(
     r'|[ \n]\{:? ?(?:[.#]|data-sort)[^{}\n]*\}|\sdata-[\w-]+="[^"]*"',
     re.DOTALL,
 )
+_ALTERNATIVE = re.compile(r"!\[[^\]]*\](?=\()")  # of an image
 _LINK = re.compile(r'(?P<before>\]\(| (?:href|src)=")(?P<address>[^()"\s]+)')
 
 

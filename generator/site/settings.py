@@ -42,6 +42,7 @@ def settings_of(
         "search": search.settings(language.code),
         PLUGIN: {"language": language.code},
     }
+    english = {re.sub("[`*_]", "", forms[0]): message for (_, message), forms in language.messages.items()}
     return {
         **settings,
         "site_name": name,
@@ -51,7 +52,7 @@ def settings_of(
         "nav": edition.navigation(settings["nav"]),
         "not_in_nav": edition.unlisted,
         "plugins": [*_with(options, settings["plugins"])],
-        "markdown_extensions": [*_with_english_ids(language, _with(options, settings["markdown_extensions"]))],
+        "markdown_extensions": [*_with(options, settings["markdown_extensions"], english)],
         "extra": {
             **extra,
             "policy": policy,
@@ -68,21 +69,19 @@ def settings_of(
     }
 
 
-def _with(options: Mapping[str, Mapping[str, Any]], listed: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Yield extensions or plugins, as ``mkdocs.yml`` lists them, with the options of the language."""
+def _with(
+    options: Mapping[str, Mapping[str, Any]], listed: Iterable[Any], english: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield extensions or plugins, as ``mkdocs.yml`` lists them, with the options of the language.
+
+    Ids, such as those of tabs, come from `english` titles, so that links to them are right in every language.
+    """
     for entry in listed:
         name, own = (entry, None) if isinstance(entry, str) else next(iter(entry.items()))
-        yield {name: {**(own or {}), **options.get(name, {})}}
-
-
-def _with_english_ids(language: Language, extensions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Let ids of tabs come from their English titles, so that links to them are right in every language."""
-    english = {re.sub("[`*_]", "", forms[0]): message for (_, message), forms in language.messages.items()}
-    for extension in extensions:
-        for options in extension.values():
-            if callable(slugify := options.get("slugify")):
-                options["slugify"] = partial(_english_id, slugify, english)
-        yield extension
+        given = {**(own or {}), **options.get(name, {})}
+        if english and callable(slugify := given.get("slugify")):
+            given["slugify"] = partial(_english_id, slugify, english)
+        yield {name: given}
 
 
 def _english_id(slugify: Callable[[str, str], str], english: Mapping[str, str], title: str, separator: str) -> str:

@@ -26,7 +26,7 @@ BLOCKS = [
     ("$$\nx\n- \\text{so}\n$$\n\n\\[ \\text{so} \\]\n", r"- \text{so}", 0),
     ("\\begin{align}\na &= \\max \\\\\nb\n\\end{align}\n", "\\\\\nb\n", 0),
     ("A word $x_{max}$ and \\(y_i\\).\n", "(x_{max}", 1),
-    ("So $\\frac{{a}}{b}$ and $x^{{-1}}$, $\\text{#}$, word.\n\n$\\text{#}$\n", r"{{-1}}", 1),
+    ("So $\\frac{{a}}{b}$ and $x^{{-1}}$, $\\text{#}$, $\\text{#}$, word.\n\n$\\text{#}$\n", r"{{-1}}", 1),
     ("*[GPU]: a word\n*[CPU]: a second word\n\nGPU word\n", '<abbr title="a ', 1),
     ('word\n\n--8<-- "inc.md"\n\n--8<--\ninc.md\n--8<--\n\nanother word\n', "<em>included</em>", 2),
     ("/// note | A word\n    attrs: {class: c}\nword\n\nthe last word\n///\n", '<div class="admonition note c">', 3),
