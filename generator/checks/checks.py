@@ -17,7 +17,7 @@ from typing import NamedTuple
 from babel.messages.catalog import Catalog, Message
 
 from bench.errors import counted
-from generator.checks.message_checks import BIDI_CONTROLS, check_translation
+from generator.checks.message_checks import INVISIBLE, check_translation
 from generator.languages import blocks, catalogs
 from generator.languages.blocks import EXPRESSION, STATEMENT
 from generator.languages.catalogs import ROOT, plural_rule
@@ -33,7 +33,7 @@ from generator.languages.language import (
 )
 from generator.languages.page_source import PageSource, read_pages
 from generator.languages.pofile import english, forms, key
-from generator.languages.typography import VERBATIM
+from generator.languages.typography import FORMULA, VERBATIM
 
 
 class Finding(NamedTuple):
@@ -107,9 +107,6 @@ def _check_page(source: PageSource) -> Iterator[PageViolation]:
     for line, html in source.document.html:
         if blocks.has_words(_COMMENT.sub("", html)):
             yield line, html, Violation("text inside HTML is never translated", "write it in Markdown")
-    for line in source.document.untitled:
-        what = "the admonition has no title, so it would show the English name of its kind"
-        yield line, "", Violation(what, 'give it a title: !!! note "Title", or "" for none')
 
 
 def _check_headings(source: PageSource) -> Iterator[PageViolation]:
@@ -130,7 +127,7 @@ def _check_headings(source: PageSource) -> Iterator[PageViolation]:
 
 
 def _check_text(text: str, constants: Iterable[str]) -> Iterator[Violation]:
-    if STATEMENT.search(blocks.ATTRIBUTES_WITH_ID.sub("", text)):
+    if STATEMENT.search(FORMULA.sub("", text)):
         what = "a Jinja statement is inside a sentence, but other languages order their sentences differently"
         yield Violation(what, "write two whole sentences, with {% … %} on a line of its own")
     for constant in constants:
@@ -138,8 +135,8 @@ def _check_text(text: str, constants: Iterable[str]) -> Iterator[Violation]:
     remedy = "compute it: {{ … | ms }}; if it is part of a definition, list it under `constants:` in the front matter"
     for match in _MEASUREMENT.finditer(VERBATIM.sub(" ", text)):
         yield Violation(f"the measurement {match[0]} is typed by hand", remedy)
-    for control in BIDI_CONTROLS.findall(text):
-        yield Violation(f"the bidi control U+{ord(control):04X}", "remove it")
+    for sign in INVISIBLE.findall(text):
+        yield Violation(f"the invisible character U+{ord(sign):04X}", "remove it")
 
 
 # --- Catalogs ---------------------------------------------------------------------------------------------------------

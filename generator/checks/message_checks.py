@@ -15,13 +15,15 @@ from generator.languages.blocks import CODE, EXPRESSION
 from generator.languages.glossary import Glossary, Violation, glossary_violations
 from generator.languages.language import name_of
 from generator.languages.pofile import NAMED
-from generator.languages.typography import CJK, VERBATIM
+from generator.languages.typography import CJK, FORMULA, VERBATIM
 
 Check = Iterator[Violation]
 
 
 def check_translation(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool = False) -> Check:
     """Yield every mistake in a translation. A `plural` form that serves a single number may leave the number out."""
+    if message == translation and not _ENGLISH_WORD.search(VERBATIM.sub(" ", message)):
+        return  # an abbreviation or a formula
     yield from _markup(message, translation, plural=plural)
     yield from _content(message, translation, code, glossary, plural=plural)
     yield from glossary_violations(glossary, code, message, translation)
@@ -33,13 +35,17 @@ def check_translation(message: str, translation: str, code: str, glossary: Gloss
 
 # --- Markup and characters --------------------------------------------------------------------------------------------
 
-_MARKUP = re.compile(rf"{VERBATIM.pattern}|\*\*|(?<!\\)\||\n|<(?=[A-Za-z/!?])|[{{}}\"]|\](?=[(\[:])", VERBATIM.flags)
+_MARKUP = re.compile(
+    rf"{VERBATIM.pattern}|\*\*|(?<!\\)\||\n|<(?=[A-Za-z/!?])|[{{}}\"]|\](?=[(\[])|^\[(?=.*\]:)", VERBATIM.flags
+)
 """Whole pieces of markup, then signs that could begin or end one: a link with brackets in its address is no whole."""
 
 _ISOLATE = re.compile(r"<bdi(?: dir=\"(?:ltr|rtl|auto)\")?>|</bdi>")  # a translation may add these
-BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_UNPRINTABLE = "\x00-\x09\x0b-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd-\uffff\U000e0000-\U000e007f"
-_INVISIBLE = re.compile(rf"{BIDI_CONTROLS.pattern}|[\u00ad\u200b\u2060\ufeff{_UNPRINTABLE}]")
+INVISIBLE = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u200b\u2028-\u202e\u2060\u2066-\u2069\ufeff\ue000-\uf8ff\ufffd-\uffff"
+    "\U000e0000-\U000e007f]"
+)
+"""Control characters, and others that no reader sees."""
 
 
 def _markup(message: str, translation: str, *, plural: bool) -> Check:
@@ -56,15 +62,15 @@ def _markup(message: str, translation: str, *, plural: bool) -> Check:
         if not (NAMED.fullmatch(piece) and piece in expected):  # a placeholder may be used twice
             what = f"{piece} is not in the English".replace("\n", "a line break")
             yield Violation(what, "remove it, or correct it")
-    if translation != translation.strip() or re.search(r"(?<=\S) {2,}(?=\S)", VERBATIM.sub("x", translation)):
+    if translation != translation.strip(" \n") or re.search(r"(?<=\S) {2,}(?=\S)", VERBATIM.sub("x", translation)):
         yield Violation("leading, trailing or repeated spaces", "remove them")
     original, read = (
         [(block.kind, block.message) == ("paragraph", text) for block in blocks.split(text).blocks]
-        for text in (f"{message} word", f"{translation} word")  # a text without a word is no block
+        for text in (f"{message.strip()} word", f"{translation.strip()} word")  # a text without a word is no block
     )
     if read != original and not translation[:1].isalpha():
         yield Violation("Markdown reads it as another kind of block", "put a backslash before its first sign")
-    for sign in sorted({*_INVISIBLE.findall(translation)}):
+    for sign in sorted({*INVISIBLE.findall(translation)}):
         yield Violation(f"the invisible character U+{ord(sign):04X}", "remove it: the page isolates names itself")
     if not unicodedata.is_normalized("NFC", translation):
         yield Violation("decomposed letters (not in NFC)", "type composed letters")
@@ -147,7 +153,8 @@ _CODE_SIGN, _VALUE_SIGN = "\ue010", "\ue011"
 _COUNT = re.compile(r"%\((?:count|n|number)\)s")
 _BUTTON = re.compile(r"\]\([^()]*\)\{[^{}]*\}")
 _STYLE = re.compile(
-    r"\*\*|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)|<[^<>]*>|\]\([^()]*\)|\]\[[^\[\]]*\]|!?\[|\]|:[a-z][\w+-]*:"
+    r"\*\*|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)|<[^<>]*>"
+    r"|\]\((?:[^()]|\([^()]*\))*\)|\]\[[^\[\]]*\]|\[\^[^\[\]]*\]|!?\[|\]|:[a-z][\w+-]*:"
 )
 _FULL_WIDTH = "、。，；：？！（）「」『』"
 
@@ -213,5 +220,5 @@ def _typography(message: str, translation: str, code: str) -> Check:
 
 def _visible(text: str) -> str:
     """Return the text without markup, and with one sign for each piece of code and each value."""
-    text = EXPRESSION.sub(_VALUE_SIGN, CODE.sub(_CODE_SIGN, text))
+    text = EXPRESSION.sub(_VALUE_SIGN, FORMULA.sub(_VALUE_SIGN, CODE.sub(_CODE_SIGN, text)))
     return _STYLE.sub("", _BUTTON.sub(_VALUE_SIGN, NAMED.sub(_VALUE_SIGN, _COUNT.sub("0", text))))

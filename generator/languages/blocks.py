@@ -2,8 +2,9 @@ r"""Split authored Markdown into translatable blocks. Extraction and rendering s
 
 Takes the source of a page and returns a `SplitPage`: the front matter, then literal text and `Block`s that add up to
 the source exactly. A block's message is its text on one line, so re-wrapping a paragraph does not change it. Headings
-(without ``{#id}``), paragraphs, list items, table cells, and admonition and tab titles are blocks. Fenced code, HTML
-blocks, Jinja statements and text without words are literal.
+(without ``{#id}``), paragraphs, list items, table cells, captions, and titles of admonitions and tabs are blocks, each
+without the marker before it. Fenced code, formulas, HTML, Jinja statements, lines that only an extension of Markdown
+reads, and text without words are literal.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from mdit_py_plugins.admon import admon_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
-from generator.languages.typography import VERBATIM
+from generator.data.registry import N_
+from generator.languages.typography import FORMULA, VERBATIM
 
-Kind = Literal["heading", "paragraph", "list item", "table cell", "title"]
+Kind = Literal["heading", "paragraph", "list item", "table cell", "title", "abbreviation", "caption"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Block:
     line: int  # 1-based, in the page
     indent: str  # prefix of the continuation lines: spaces in a list, ">" in a quote
     start: int  # in the page after its front matter
+    frame: str = "{}"  # holds the translation; the page lacks a default title, and what it stands in
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,6 @@ class SplitPage:
     parts: tuple[str | Block, ...]
     headings: tuple[Heading, ...]
     html: tuple[tuple[int, str], ...]  # (line, source) of each HTML block
-    untitled: tuple[int, ...]  # lines of admonitions without a title
 
     @property
     def blocks(self) -> Iterator[Block]:
@@ -81,7 +83,7 @@ def join(document: SplitPage, translate: Callable[[Block], str | None] = lambda 
             text += part
         else:
             message = translate(part)
-            text += part.source if message is None else message.replace("\n", f"\n{part.indent}")
+            text += part.source if message is None else part.frame.format(message.replace("\n", f"\n{part.indent}"))
     return text
 
 
@@ -95,44 +97,78 @@ takes exponential time on a row of quotes or braces."""
 CODE = re.compile(r"(?<!`)(`++)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 """Inline code: its backticks, and the text between them."""
 
-ATTRIBUTES_WITH_ID = re.compile(r"\{#(?=[\w{])(?:\{\{.*?\}\}|[^{}#\n])*\}")
+ATTRIBUTES_WITH_ID = re.compile(r"(?<!\$)\{#(?=[\w{])(?:\{\{.*?\}\}|[^{}#\n])*\}")
 """``{#id}`` of Python-Markdown. Jinja would read it as the start of a comment."""
 
-STATEMENT = re.compile(rf"\{{%(?>{_STRING}|(?!\{{%).)*?%\}}|\{{#.*?#\}}", re.DOTALL)
+STATEMENT = re.compile(rf"\{{%(?>{_STRING}|(?!\{{%).)*?%\}}|(?!{ATTRIBUTES_WITH_ID.pattern})\{{#.*?#\}}", re.DOTALL)
 """A Jinja statement or comment. Pages put these between messages, on separate lines."""
 
-_JINJA = re.compile(
-    rf"(?P<attributes>{ATTRIBUTES_WITH_ID.pattern})"
-    rf"|(?P<statement>{STATEMENT.pattern})"
-    rf"|(?P<expression>{EXPRESSION.pattern})",
+_OPAQUE = re.compile(
+    rf"(?P<statement>{STATEMENT.pattern})|{EXPRESSION.pattern}|{FORMULA.pattern}"
+    r"|(?<![`\\])(?P<ticks>`++)[^\n]+?(?<!`)(?P=ticks)(?!`)",  # code: a sign "|" within it ends no cell
     re.DOTALL,
 )
 _MASK, _STATEMENT_MASK = "\ue000", "\ue001"  # private use: no page holds them, and they mean nothing in Markdown
 _ONLY_STATEMENTS = re.compile(rf"[ \t]*{_STATEMENT_MASK}[ \t{_STATEMENT_MASK}]*")
 _TABLE_ROW = re.compile(r"[ \t>]*\|")
-_TAB = re.compile(r"(?m)^([ \t>]*)===([!+]?[ \t]+)(\".*\"[ \t]*)$")
 
 
 def _cover(text: str, mask: str) -> str:
     return re.sub(r"[^\n]", mask, text)
 
 
-def _cover_jinja(match: re.Match[str]) -> str:
-    if match["attributes"]:
-        return EXPRESSION.sub(lambda expression: _cover(expression[0], _MASK), match[0])
-    return _cover(match[0], _MASK if match["expression"] else _STATEMENT_MASK)
+# --- Lines of extensions ----------------------------------------------------------------------------------------------
+
+_TITLED = re.compile(
+    r"(?m)^(?P<before>[ \t>]*)(?:"
+    r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]*[^\"\n]*\"(?P<title>.*)\""
+    r"|(?:!!!|\?\?\?\+?)[ \t]*(?P<type>[\w-]+)[^\"\n]*"
+    r"|/{3,}[ ]*(?!html\b|[\w-]*caption\b)(?P<name>[\w-]+)[ ]*(?:\|[ ]*(?P<argument>.*?))?"
+    r"|\[!(?P<alert>[\w-]+)\][-+]?[ ]*(?P<callout>.+?)?"
+    r"|\*\[[^\]\n]*\][ ]?:[ ]*(?P<abbreviation>.+?)"
+    r"|<(?P<element>\w+)[^<>\n]*>(?P<caption>.+)</(?P=element)>"
+    r")[ \t]*$"
+)
+"""A line of which only a part is a message, or whose title is missing and comes from the type."""
+
+_DEFAULT_TITLE = {"type": ' "{}"', "name": " | {}", "alert": " {}"}
+"""By the last group of `_TITLED`: the title that such a line lacks."""
+
+TITLES = (
+    *(N_("Note"), N_("Abstract"), N_("Info"), N_("Tip"), N_("Success"), N_("Question"), N_("Warning")),
+    *(N_("Failure"), N_("Danger"), N_("Bug"), N_("Example"), N_("Quote")),
+)
+"""Default titles of Material's admonitions."""
+
+_OPTIONS = re.compile(r"(?m)^(([ \t>]*)[/:]{3,}[ ]*\w.*)((?:\n\2[ ]{4,}\S.*)+)")
+_SYNTAX = re.compile(
+    r"(?m)^([ \t>]*)(-+8<-+[ \t]*\n(?s:.*?)\n[ \t>]*-+8<-+[ \t]*$|-+8<-+(?:[ \t]+[\"'].*)?$"
+    r"|/{3,}[ ]*(?:[\w-]+[ ]*(?:\|.*)?)?$|([:@%+^&])\3{2,}.*$)"
+)
+"""Lines that only an extension reads: snippets, and what begins with three of one sign, as fences do."""
+
+_MARKDOWN_IN_HTML = re.compile(
+    r"(?ms)^([ \t>]*)(<(\w+)\b[^<>]*\smarkdown\b[^<>]*>)([ \t]*\n.*?^[ \t>]*)(</\3>)(?=[ \t]*$)"
+)
 
 
-def _mask(source: str) -> str:
-    """Return the source for the Markdown parser, with the same length and no Jinja.
+def _as_admonition(line: re.Match[str]) -> str:
+    return f"{line['before']}!!! {'t' * (len(line[0]) - len(line['before']) - 4)}"
 
-    Expressions become opaque characters. Lines with only statements become blank, as they are after Jinja has run.
-    Between two rows of a table they become a row, because a blank line would end the table. Content tabs become
-    admonitions, which have the same shape.
+
+def _mask(opaque: str) -> str:
+    """Return the source for the Markdown parser, with the same length and no syntax that only an extension reads.
+
+    Lines with only statements become blank, as they are after Jinja has run. Between two rows of a table they become
+    a row, because a blank line would end the table. Lines with a title become admonitions, and other lines of
+    extensions, and tags around Markdown, blank.
     """
-    text = source.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")
-    text = _JINJA.sub(_cover_jinja, text)
-    text = _TAB.sub(lambda tab: f"{tab[1]}!!! {'t' * (len(tab[2]) - 1 + len(tab[3]))}", text)
+    text = _OPTIONS.sub(lambda match: match[1] + _cover(match[3], " "), opaque)
+    text = _TITLED.sub(lambda line: line[0] if line["element"] else _as_admonition(line), text)
+    text = _SYNTAX.sub(lambda match: match[1] + _cover(match[2], " "), text)
+    text = _MARKDOWN_IN_HTML.sub(
+        lambda html: html[1] + _cover(html[2], " ") + _TITLED.sub(_as_admonition, html[4]) + _cover(html[5], " "), text
+    )
     lines = text.split("\n")
     for i, line in enumerate(lines):
         if _ONLY_STATEMENTS.fullmatch(line):
@@ -148,7 +184,7 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 _HEADING_ATTRIBUTES = re.compile(r"(?:^|[ \t]+)\{:?[ \t]*[^{}\n]*[^{}\s][ \t]*\}[ \t]*$")
 _ID = re.compile(r"[{\s:]#((?:\{\{.*?\}\}|[^\s{}.])+)")
 _ATTRIBUTES_LINE = re.compile(r"\{:?[^{}\n]*\}")
-_CONTAINER_TITLE = re.compile(r"[^\"\n]*\"(?P<title>.*)\"[ \t]*$")
+_TASK = re.compile(r"\[[ xX]\][ \t]+")
 _WORD = re.compile(r"[^\W\d_]")
 
 
@@ -173,28 +209,26 @@ class _Splitter:
     def __init__(self, body: str, first_line: int) -> None:
         self.body = body
         self.first_line = first_line
-        self.masked = _mask(body)
+        text = body.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")
+        self.opaque = _OPAQUE.sub(lambda part: _cover(part[0], _STATEMENT_MASK if part["statement"] else _MASK), text)
+        self.masked = _mask(self.opaque)
         self.lines = self.masked.split("\n")
         self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
         self.cursor = 0  # end of the last table cell
         self.headings: list[Heading] = []
         self.html: list[tuple[int, str]] = []
-        self.untitled: list[int] = []
 
     def document(self, front: str) -> SplitPage:
         parts: list[str | Block] = []
         done = 0
         for block in sorted(self.blocks(), key=lambda block: block.start):
             end = block.start + len(block.source)
-            if block.start < done or not has_words(self.masked[block.start : end]):
+            if block.start < done or not has_words(self.opaque[block.start : end] or block.message):
                 continue
-            if block.start > done:
-                parts.append(self.body[done : block.start])
-            parts.append(block)
+            parts += self.body[done : block.start], block
             done = end
-        if done < len(self.body):
-            parts.append(self.body[done:])
-        return SplitPage(front, tuple(parts), tuple(self.headings), tuple(self.html), tuple(self.untitled))
+        parts.append(self.body[done:])
+        return SplitPage(front, tuple(filter(None, parts)), tuple(self.headings), tuple(self.html))
 
     def block(self, kind: Kind, start: int, end: int, line: int, message: str = "", indent: str = "") -> Block:
         source = self.body[start:end]
@@ -207,26 +241,20 @@ class _Splitter:
                 parents.append(token)
             elif token.nesting == -1:
                 parents.pop()
-            if token.map is None:
-                continue
+            line, last = token.map or (0, 0)
             if token.type == "admonition_open":
-                yield from self.container_title(token.map[0])
+                yield from self.titled(line)
             elif token.type == "html_block":
-                first, last = token.map
-                self.html.append((first + self.first_line, self.body[self.starts[first] : self.starts[last]]))
-            elif token.type == "inline" and token.content:
-                yield from self.inline(token, token.map[0], parents)
-
-    def inline(self, token: Token, line: int, parents: list[Token]) -> Iterator[Block]:
-        """Yield the blocks of an inline token, depending on its parent."""
-        parent = parents[-1]
-        if parent.type in {"th_open", "td_open"}:
-            yield from self.cell(token, line)
-        elif parent.type == "heading_open":
-            yield from self.heading(token, line, parent)
-        elif parent.type != "admonition_title_open":  # `container_title` handles these
-            in_item = any(holder.type in {"list_item_open", "dt_open", "dd_open"} for holder in parents[-2:])
-            yield from self.paragraph(token, line, "list item" if in_item else "paragraph")
+                self.html.append((line + self.first_line, self.body[self.starts[line] : self.starts[last]]))
+            elif token.type != "inline" or not token.content:
+                continue
+            elif parents[-1].type in {"th_open", "td_open"}:
+                yield from self.cell(token, line)
+            elif parents[-1].type == "heading_open":
+                yield from self.heading(token, line, parents[-1])
+            elif parents[-1].type != "admonition_title_open":  # `titled` handles these
+                in_item = any(holder.type in {"list_item_open", "dt_open", "dd_open"} for holder in parents[-2:])
+                yield from self.paragraph(token, line, "list item" if in_item else "paragraph")
 
     def heading(self, token: Token, line: int, parent: Token) -> Iterator[Block]:
         """Yield a heading without its attributes, and record its level and id."""
@@ -240,15 +268,19 @@ class _Splitter:
             self.headings.append(Heading(level, message, identifier[1] if identifier else None, block.line))
             yield replace(block, source=text, message=message)
 
-    def container_title(self, line: int) -> Iterator[Block]:
-        """Yield the quoted title of ``!!! note "Title"`` or ``=== "Tab"``."""
-        start = self.starts[line]
-        text = _JINJA.sub(_cover_jinja, self.body[start : self.starts[line + 1]].rstrip("\n"))
-        match = _CONTAINER_TITLE.match(text)
-        if match is None:
-            self.untitled.append(line + self.first_line)
-        elif match["title"]:
-            yield self.block("title", start + match.start("title"), start + match.end("title"), line)
+    def titled(self, line: int) -> Iterator[Block]:
+        """Yield the part of a line that is a message, or its default title."""
+        match = _TITLED.match(self.opaque, self.starts[line])
+        if match is None or match.lastgroup is None:
+            return
+        first, last = match.span(match.lastgroup)
+        title = self.body[first:last].capitalize()
+        if frame := _DEFAULT_TITLE.get(match.lastgroup):
+            if match["name"] is None or title in TITLES:
+                yield replace(self.block("title", match.end(), match.end(), line, title), frame=frame)
+        elif first < last:
+            kind: Kind = "abbreviation" if match["abbreviation"] else "caption" if match["caption"] else "title"
+            yield self.block(kind, first, last, line)
 
     def cell(self, token: Token, line: int) -> Iterator[Block]:
         """Yield a table cell. The cells of a row arrive in order, so the search starts after the last one."""
@@ -271,6 +303,8 @@ class _Splitter:
             pieces.append((self.starts[number] + end - len(text), self.starts[number] + end))
         if len(pieces) > 1 and _ATTRIBUTES_LINE.fullmatch(self.masked[slice(*pieces[-1])]):
             pieces.pop()
+        if kind == "list item" and (task := _TASK.match(self.masked, *pieces[0])):
+            pieces[0] = (task.end(), pieces[0][1])
         start, end = pieces[0][0], pieces[-1][1]
         indent = self.body[self.starts[line + 1] : pieces[1][0]] if len(pieces) > 1 else ""
         yield self.block(kind, start, end, line, self.one_line(pieces), indent)

@@ -65,17 +65,12 @@ def parse(content: bytes, where: str) -> Catalog:
         raise _broken(where, error.lineno, str(error).removesuffix(f" on {error.lineno}")) from None
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise _broken(where, 0, f"a keyword or a header is missing or out of order ({error})") from None
-    for message in catalog:
-        _keep_previous(message)
+    for message in catalog:  # Babel takes ``#| msgid "…"`` beside a fuzzy translation for a comment of a translator
+        comments = " ".join(comment for comment in message.user_comments if comment.startswith("|"))
+        message.user_comments = [comment for comment in message.user_comments if not comment.startswith("|")]
+        texts = re.split(r"\|\s*msgid(?:_plural)?\s", comments)[1:]
+        message.previous_id = ["".join(map(unescape, re.findall(_TEXT, text))) for text in texts]
     return catalog
-
-
-def _keep_previous(message: Message) -> None:
-    """Read the comments ``#| msgid "…"`` beside a fuzzy translation, which Babel takes for a translator's own."""
-    comments = " ".join(comment for comment in message.user_comments if comment.startswith("|"))
-    message.user_comments = [comment for comment in message.user_comments if not comment.startswith("|")]
-    texts = re.split(r"\|\s*msgid(?:_plural)?\s", comments)[1:]
-    message.previous_id = ["".join(map(unescape, re.findall(_TEXT, text))) for text in texts]
 
 
 def _broken(where: str, index: int, why: str) -> AtlasError:

@@ -33,11 +33,21 @@ RIGHT_TO_LEFT = rf"{ARABIC}\u0590-\u05ff\u0700-\u085f\ufb1d-\ufb4f"
 CJK_LANGUAGES = frozenset({"zh", "ja"})
 """Languages with one space between CJK and Latin letters or digits; for Japanese, as in Microsoft's style guide."""
 
+FORMULA = re.compile(
+    r"(?<![\\$])\$\$(?:(?!\n\s*\n|\$\$).)+\$\$|(?<![\\$A-Za-z0-9])\$(?![\s$])(?:\\.|[^\\$\n`])+?(?<!\s)\$"
+    r"|(?<!\\)\\\((?:(?!\n\s*\n).)+?\\\)|(?m:^[ \t>]*\\\[(?:(?!\n\s*\n).)+?\\\][ \t]*$)"
+    r"|\\begin\{(?P<environment>\w+\*?)\}(?:(?!\n\s*\n).)+?\\end\{(?P=environment)\}",
+    re.DOTALL,
+)
+"""TeX, as Arithmatex reads it: ``$…$``, ``$$…$$``, ``\\(…\\)``, ``\\[…\\]`` and environments."""
+
 VERBATIM = re.compile(
     r"(?<!`)(?P<ticks>`++).+?(?<!`)(?P=ticks)(?!`)"  # code
+    rf"|{FORMULA.pattern}"
     r"|\{\{(?:(?!\{\{).)*?\}\}|\{%(?:(?!\{%).)*?%\}|\{#(?:(?!\{#).)*?#\}|%\(\w+\)[sd]"  # placeholders
     r"|<code>[^<]*</code>|<[^<>]*>|https?://[^\s)]+"  # code in HTML, tags, addresses
-    r"|\]\([^()]*\)|\]\[[^\[\]]*\]|\[\^[^\[\]]*\]"  # link targets, footnote marks
+    r"|\]\((?:[^()]|\([^()]*\))*\)|\]\[[^\[\]]*\]|\[\^[^\[\]]*\]"  # link targets, footnote marks
+    r"|\A\[+\w+\]+\Z"  # a text that is only a marker, such as [TOC]
     r"|\{[^{}]*\}|:[a-z][\w+-]*:|&#?\w+;",  # attribute lists, icons, entities
     re.DOTALL,
 )
@@ -173,7 +183,6 @@ def in_markdown(html: str) -> str:
     return "".join(found)
 
 
-_IMAGE = re.compile(r"!\[[^\]]*\](?=\()")
 _BDI = re.compile(r'<bdi dir="ltr">(.*?)</bdi>', re.DOTALL)
 _UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.DOTALL)
 
@@ -181,12 +190,6 @@ _UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.
 def plain(text: str) -> str:
     """Replace isolating elements with direction marks and unwrap untranslated text, for a title or an attribute."""
     return _BDI.sub(rf"{LEFT_TO_RIGHT_MARK}\1{LEFT_TO_RIGHT_MARK}", _UNTRANSLATED.sub(r"\1", text))
-
-
-def plain_alternatives(markdown: str) -> str:
-    """Apply `plain` to the alternative texts of images in Markdown."""
-    has_elements = "<bdi" in markdown or "untranslated" in markdown
-    return _IMAGE.sub(lambda image: plain(image[0]), markdown) if has_elements else markdown
 
 
 def chinese_words(text: str) -> Iterator[str]:

@@ -23,6 +23,8 @@ from generator.pages.site_file import SiteFile
 WRITERS = frozenset({"numpy", "pandas", "pathlib"})
 """Modules whose values have methods that write files: expressions read no attribute of them."""
 
+_RAW = "put text that Jinja must not read between {% raw %} and {% endraw %}"
+
 
 class _UnknownNameError(AttributeError):
     """A page uses a name that does not exist: `obj` lacks it, or nothing has it."""
@@ -92,13 +94,12 @@ class Expressions(ImmutableSandboxedEnvironment):
             owner = "" if is_name else f" in {type(error.obj).__name__}"
             near = nearest(str(error.name), names if is_name else (each for each in dir(error.obj) if each[0] != "_"))
             others = "see docs/ for examples, and generator/pages/vocabulary.py for every name"
-            return f"there is no figure {error.name!r}{owner}", near or others
+            return f"there is no figure {error.name!r}{owner}", f"{near or others}; {_RAW}"
         if not isinstance(error, jinja2.TemplateSyntaxError):
             return None
         unknown = re.match(r"No (filter|test) named '(\w+)'", str(error))
         if not unknown:
-            remedy = "correct the expression; put text that Jinja must not read between {% raw %} and {% endraw %}"
-            return str(error.message), remedy
+            return str(error.message), f"correct the expression; {_RAW}"
         kind, name = unknown.groups()
         known = self.filters if kind == "filter" else self.tests
         return f"there is no {kind} {name!r}", nearest(name, known) or f"use one of {', '.join(sorted(known))}"
@@ -106,5 +107,5 @@ class Expressions(ImmutableSandboxedEnvironment):
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the question which of some similar names was meant; "" if none is similar."""
-    near = get_close_matches(name, sorted(names), n=3, cutoff=0.5)
+    near = get_close_matches(name, sorted(names), n=3, cutoff=0.6)
     return f"did you mean {', '.join(near)}?" if near else ""

@@ -110,7 +110,7 @@ def translate(source: PageSource, language: Language) -> Translated:
             missing.append(block.message)
             return _padded(_marked(block), block)
         _refuse_other_expressions(block.message, translation, language)
-        return _padded(_typeset(translation, language, attribute=False), block)
+        return _padded(_typeset(translation, language, attribute=block.kind == "abbreviation"), block)
 
     body = blocks.join(source.document, place).removeprefix(source.document.front)
     front = dict(source.front.passed_on)
@@ -127,8 +127,14 @@ def translate(source: PageSource, language: Language) -> Translated:
     return Translated(source, language, _template(body), front, len(missing), total, first_line)
 
 
+_TEXT = re.compile(r"(?<![^ ])[^ ]*[\w`*_~\[<{&\\].*?(?= \{:?[^{}\n]*\}$|$)", re.DOTALL)
+"""A message without signs before its first word, which may be the marker of an extension, and attributes of a cell."""
+
+
 def _marked(block: Block) -> str:
-    return f'<span class="untranslated" lang="en" dir="ltr">{block.message}</span>'
+    if block.kind == "abbreviation":  # a tooltip holds no elements
+        return block.message
+    return _TEXT.sub(lambda text: str(Untranslated(text[0]).__html__()), block.message, count=1)
 
 
 def _typeset(translation: str, language: Language, *, attribute: bool) -> str:
@@ -159,15 +165,17 @@ def _refuse_other_expressions(message: str, translation: str, language: Language
 
 def placeholders(message: str) -> list[str]:
     """Return the Jinja expressions and statements of a message, sorted, with their white space normalized."""
-    code = [*EXPRESSION.findall(message), *STATEMENT.findall(ATTRIBUTES_WITH_ID.sub("", message))]
+    code = [*EXPRESSION.findall(message), *STATEMENT.findall(typography.FORMULA.sub("", message))]
     return sorted(re.sub(r"\s+", " ", expression) for expression in code)
 
 
+_BRACE = re.compile(r"\{(?=\{(?! )|[%#])")  # in TeX
 _INDENTED_EXPRESSION = re.compile(rf"(?m)^([ \t]+)({EXPRESSION.pattern})[ \t]*$", EXPRESSION.flags)
 
 
 def _template(body: str) -> str:
-    """Return Markdown that Jinja understands: ids aren't comments, and tables within a list item stay in it."""
+    """Return Markdown that Jinja understands: ids and TeX are text, and tables within a list item stay in it."""
+    body = typography.FORMULA.sub(lambda formula: _BRACE.sub("{{ '{' }}", formula[0]), body)
     body = ATTRIBUTES_WITH_ID.sub(lambda attributes: "{: " + attributes[0][1:], body)
     return _INDENTED_EXPRESSION.sub(lambda line: f"{line[1]}{{{{ ({line[2][2:-2]}) | indent({line[1]!r}) }}}}", body)
 
@@ -259,7 +267,7 @@ class PageFile(SiteFile):
         emitted.clear()
         body = self._evaluate(page.template, page.source.document.front.count("\n"))
         if page.language.code != "en":
-            body = typography.plain_alternatives(body)
+            body = _ALTERNATIVE.sub(lambda text: typography.plain(text[0]), body)
         body = typography.close_seams(body)
         front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
         if "description" in front:
@@ -283,6 +291,7 @@ _STYLING = re.compile(
     r'|[ \n]\{:? ?(?:[.#]|data-sort)[^{}\n]*\}|\sdata-[\w-]+="[^"]*"',
     re.DOTALL,
 )
+_ALTERNATIVE = re.compile(r"!\[[^\]]*\](?=\()")  # of an image
 _LINK = re.compile(r'(?P<before>\]\(| (?:href|src)=")(?P<address>[^()"\s]+)')
 
 

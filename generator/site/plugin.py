@@ -195,7 +195,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             if what not in self._stopped:
                 self._stopped.add(what)
                 where = page.file.edit_uri or page.file.src_uri
-                log.warning(f"{where}: the Content-Security-Policy of the site stops {what}\n  remedy: {remedy}")
+                log.warning("%s: the policy of the site stops %s\n  remedy: %s", where, what, remedy)
         if made := self._pages.get(page.file.src_uri):  # else it is of another plugin
             twin = Path(page.file.abs_dest_path).with_suffix(".md")
             twin.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,9 @@ language. Templates below ``docs/theme`` find all that they show in `extra`, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -14,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 from babel.core import get_global
 from mkdocs.utils import get_theme_dir
 
-from generator.languages.language import Language, Untranslated
+from generator.languages.language import SOURCE, Language, Untranslated
 from generator.languages.typography import RIGHT_TO_LEFT_MARK
 from generator.pages.guide import Edition
 from generator.site import PLUGIN, search
@@ -43,6 +45,7 @@ def settings_of(
         "search": search.settings(language.code),
         PLUGIN: {"language": language.code},
     }
+    english = {re.sub("[`*_]", "", forms[0]): message for (_, message), forms in language.messages.items()}
     return {
         **settings,
         "site_name": str(name),
@@ -53,7 +56,7 @@ def settings_of(
         "nav": edition.navigation(settings.get("nav") or ()) or None,
         "not_in_nav": f"{settings.get('not_in_nav') or ''}\n{edition.unlisted}",
         "plugins": [*_with(options, settings["plugins"])],
-        "markdown_extensions": [*_with(options, settings.get("markdown_extensions") or ())],
+        "markdown_extensions": [*_with(options, settings.get("markdown_extensions") or (), english)],
         "extra": {
             **extra,
             "policy": policy,
@@ -73,16 +76,27 @@ def settings_of(
 def _of_material(language: Language) -> str:
     """Return the language of Material's own words, which stand where ours are missing, and of dates by plugins."""
     folder = Path(get_theme_dir("material"), "partials", "languages")
-    return next(
-        (code for code in (language.code, language.locale.language) if (folder / f"{code}.html").is_file()), "en"
-    )
+    codes = (language.code, language.locale.language)
+    return next((code for code in codes if (folder / f"{code}.html").is_file()), SOURCE)
 
 
-def _with(options: Mapping[str, Mapping[str, Any]], given: Any) -> Iterator[dict[str, Any]]:
-    """Yield extensions or plugins, listed or mapped as in ``mkdocs.yml``, with the options of the language."""
-    for entry in ({name: own} for name, own in given.items()) if isinstance(given, dict) else given:
+def _with(
+    options: Mapping[str, Mapping[str, Any]], listed: Any, english: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield extensions or plugins, listed or mapped as in ``mkdocs.yml``, with the options of the language.
+
+    Ids, such as those of tabs, come from `english` titles, so that links to them are right in every language.
+    """
+    for entry in ({name: own} for name, own in listed.items()) if isinstance(listed, dict) else listed:
         name, own = (entry, None) if isinstance(entry, str) else next(iter(entry.items()))
-        yield {name: {**(own or {}), **options.get(name, {})}}
+        given = {**(own or {}), **options.get(name, {})}
+        if english and callable(slugify := given.get("slugify")):
+            given["slugify"] = partial(_english_id, slugify, english)
+        yield {name: given}
+
+
+def _english_id(slugify: Callable[[str, str], str], english: Mapping[str, str], title: str, separator: str) -> str:
+    return slugify(english.get(title, title), separator)
 
 
 def _offered(language: Language) -> dict[str, str]:

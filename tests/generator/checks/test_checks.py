@@ -49,10 +49,10 @@ def test_nothing_is_wrong_with_the_small_guide() -> None:
         ("# Is it faster? {#is-it-faster}", "# Is it faster?", "the heading has no id"),
         ("- Second:", "## Again {#is-it-faster}", "the id is-it-faster stands at 2 headings"),
         ("- Second:", "# Again {#again}", "the page has 2 first-level headings"),
-        ('!!! note "On a CPU"', "!!! note", "the admonition has no title"),
         ("- Second:", "<p>Unseen text</p>", "text inside HTML is never translated"),
         ("- Second:", "- It is {% if atlas %}fast{% endif %}.", "a Jinja statement is inside a sentence"),
-        ("- Second:", "- Sec\u202aond:", "the bidi control U+202A"),
+        ("- Second:", "- Sec\u202aond:", "the invisible character U+202A"),
+        ("- Second:", "- Sec\u0085ond:", "the invisible character U+0085"),
         ("title: Is it faster?\n", "", "the page has no title"),
     ],
 )

@@ -23,6 +23,13 @@ PAIRS = [
     ("ar", "A name", "اسم <i>ما</i>", 'اسم <bdi dir="ltr">ما</bdi>', "<i> is not"),
     ("zh", "See [here](a.md#b).", "见[此处](a.md)。", "见[此处](a.md#b)。", "](a.md#b) is missing"),
     ("zh", "![Chart](a.svg) here", "图在此", "![图](a.svg)在此", "](a.svg) is missing"),
+    ("zh", "See [here](a_(b).md)", "见[此处](a_(c).md)", "见[此处](a_(b).md)", "](a_(c).md) is not in the English"),
+    ("zh", "A range [a, b]: text", "[a]: 文字 [a, b]", "范围 [a, b]：文字", "[ is not in the English"),
+    ("zh", "The set {a, {b}}: text", "集合 {a, {c}}：文字", "集合 {a, {b}}：文字", "{c} is not in the English"),
+    ("zh", "It is $\\frac{{a}_i}{b}$", "它是 $\\frac{{a}}{b}$", "它是 $\\frac{{a}_i}{b}$", "{b}$ is missing"),
+    ("ar", "It is $f(x, y)$", "هو $f(x; y)$", "هو $f(x, y)$", "$f(x, y)$ is missing"),
+    ("ja", "So.[^1]", "です。", "です。[^1]", "[^1] is missing"),
+    ("ja", "A word[^1] and", "語と", "語[^1]と", "[^1] is missing"),
     ("zh", "See [here][ref].", "见此处。", "见[此处][ref]。", "][ref] is missing"),
     ("zh", "So.[^1]", "如此。", "如此。[^1]", "[^1] is missing"),
     ("zh", "[Go](a.md){ .b }", "[前往](a.md)", "[前往](a.md){ .b }", "{ .b } is missing"),
@@ -37,6 +44,8 @@ PAIRS = [
     ("zh", "The latency.", "时延。", "延迟。", "“latency” is translated as 时延"),
     ("ko", "The figures of ViT", "The figures of ViT", "ViT의 수치", "not translated"),
     ("zh", "A cell", "单|元", "单\\|元", "| is not in the English"),
+    ("zh", "Plain", "普通\u0085", "普通", "invisible character U+0085"),
+    ("zh", "Plain", "\v普通", "普通", "invisible character U+000B"),
     ("ar", "Plain", "\u202bعادي\u202c", "عادي", "invisible character U+202B"),
     ("zh", "Plain", "普\u200b通", "普通", "invisible character U+200B"),
     ("ja", "Data", "テ\u3099ータ", "データ", "NFC"),
@@ -109,12 +118,17 @@ def test_a_mistake_is_found_and_only_it(code: str, english: str, wrong: str, rig
 @pytest.mark.parametrize(
     "added",
     [
-        *("<svg/onload=x", "<!-- a", '<bdi onclick="x">', "[x](javascript:alert(1))", "[x](a_(b).md)", "[x]: a.md"),
+        *("<svg/onload=x", "<!-- a", '<bdi onclick="x">', "[x](javascript:alert(1))", "[x](a_(b).md)", "\n[x]: a.md"),
         *("{{ x", "x }}", "{% set x = 1", "{# the rest", '{: onclick="x" }', 'a" onfocus="x', "\0", "\x1b", "\ue002"),
     ],
 )
 def test_a_translation_adds_no_markup(added: str) -> None:
     assert [*check_translation("A", f"A {added}", "fr", GLOSSARY)]
+
+
+@pytest.mark.parametrize("text", ["$x_i$", "$\\frac{\\text{a}_i}{b}$", "\\(f(x, y)\\)", "GPU", "ms", "FP16", "e.g."])
+def test_formulas_and_abbreviations_are_their_own_translations(text: str) -> None:
+    assert [each for code in ("zh", "ja", "ar") for each in check_translation(text, text, code, GLOSSARY)] == []
 
 
 def test_a_plural_form_may_leave_out_the_number_and_adds_no_placeholder() -> None:

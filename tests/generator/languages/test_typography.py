@@ -51,6 +51,7 @@ def test_the_value_decides_on_the_space_beside_it(text: str, value: str, expecte
         ("![صورة ViT](a.svg)", "![صورة ViT](a.svg)"),
         ("متوسط الخطأ وR² هنا", 'متوسط الخطأ و<bdi dir="ltr">R²</bdi> هنا'),
         ("%(name)s نص", "%(name)s نص"),
+        ("نص $x_{max}$ و\\(y_i\\)", "نص $x_{max}$ و\\(y_i\\)"),
     ],
 )
 def test_latin_names_are_isolated(text: str, expected: str) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, BuiltSite
+from markdown import Markdown
 from mkdocs.utils import get_theme_dir
+from pymdownx.slugs import slugify  # type: ignore[import-untyped]
 
 from generator.languages.language import load_language
 from generator.pages.guide import Edition
@@ -57,3 +60,13 @@ def test_plugins_extensions_and_settings_of_others_are_kept(code: str) -> None:
     assert found["extra"]["analytics"] == "none"
     assert found["theme"]["palette"][0]["toggle"]["icon"] == "material/x"
     assert SETTINGS["plugins"][0] == "search", "settings are not changed"
+
+
+def test_ids_of_tabs_are_the_same_in_every_language() -> None:
+    chinese = replace(load_language("zh"), messages={(None, "On `a` GPU"): ("在 `a` GPU 上",)})
+    tabbed = {"pymdownx.tabbed": {"slugify": slugify(case="lower"), "alternate_style": True}}
+    found = settings_of(Edition(chinese, ()), [chinese], SETTINGS | {"markdown_extensions": [tabbed]})
+    (options,) = found["markdown_extensions"]
+    page = '=== "在 <b>`a`</b> GPU 上"\n\n    x\n\n=== "<bdi>Untranslated</bdi>"\n\n    x\n'
+    html = Markdown(extensions=[*options], extension_configs=options).convert(page)
+    assert re.findall(r' id="(.*?)"', html) == ["on-a-gpu", "untranslated"]
