@@ -11,7 +11,7 @@ from markdown import Markdown
 from markdown_html import converter
 
 from generator.languages.blocks import split
-from generator.languages.language import Language, without_catalog
+from generator.languages.language import Language, load_language, without_catalog
 from generator.languages.page_source import parse_page
 from generator.languages.pofile import Key
 from generator.pages.expressions import Expressions
@@ -64,6 +64,12 @@ def markdown(tmp_path_factory: pytest.TempPathFactory) -> Markdown:
 def translating(code: str, translations: dict[str, str]) -> Language:
     messages: dict[Key, tuple[str, ...]] = {(None, message): (text,) for message, text in translations.items()}
     return replace(without_catalog(code), catalog=None if code == "en" else Path("po"), messages=messages)
+
+
+@pytest.mark.parametrize(("code", "title"), [("zh", "提示"), ("ja", "ヒント"), ("ar", "نصيحة")])
+def test_default_titles_of_admonitions_come_translated(code: str, title: str) -> None:
+    page = parse_page("index.md", "!!! tip inline\n    1\n", "index.md")
+    assert translate(page, load_language(code)).template == f'!!! tip inline "{title}"\n    1\n'
 
 
 @pytest.mark.parametrize(("source", "element", "marks"), BLOCKS)
