@@ -42,7 +42,7 @@ BLOCKS = [
     ("/// tab | A word\nword\n///\n/// tab | A second word\nmore of the word\n///\n", "tabbed-set", 4),
     ("!!! tip\n    word\n\n??? tip inline end\n    another word\n", '<p class="admonition-title">', 4),
     ("> [!tip]\n> word\n\n> [!note] A word\n> another word\n", '<div class="admonition tip">', 4),
-    ("%%% an unknown fence\n\n++ signs before a word\n", "++ signs", 1),
+    ("%%% an unknown fence\n\n///Footnotes Go Here///\n\n++ signs before a word\n", "++ signs", 1),
 ]
 EXTENSIONS = (
     *("abbr", "footnotes", "pymdownx.tasklist", "pymdownx.blocks.admonition", "pymdownx.blocks.html"),
