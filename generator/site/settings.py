@@ -51,7 +51,7 @@ def settings_of(
         "theme": {**settings["theme"], "palette": palette, "direction": language.direction},
         "nav": edition.navigation(settings["nav"]),
         "not_in_nav": edition.unlisted,
-        "plugins": [*_with(options, settings["plugins"])],
+        "plugins": [*_with(options, settings["plugins"], {})],
         "markdown_extensions": [*_with(options, settings["markdown_extensions"], english)],
         "extra": {
             **extra,
@@ -69,9 +69,7 @@ def settings_of(
     }
 
 
-def _with(
-    options: Mapping[str, Mapping[str, Any]], listed: Iterable[Any], english: Mapping[str, str] | None = None
-) -> Iterator[dict[str, Any]]:
+def _with(options: Mapping[str, Any], listed: Iterable[Any], english: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield extensions or plugins, as ``mkdocs.yml`` lists them, with the options of the language.
 
     Ids, such as those of tabs, come from `english` titles, so that links to them are right in every language.
