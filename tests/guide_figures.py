@@ -15,6 +15,7 @@ from generator.data.load import load
 from generator.data.names import short_name
 from generator.languages.glossary import load_glossary
 from generator.languages.language import LOCALES, Language, load_language
+from generator.languages.page_source import read_pages
 from generator.pages.expressions import Expressions
 from generator.pages.pages import render, render_pages
 from generator.pages.site_file import SiteFile
@@ -69,7 +70,10 @@ def figures(language: Language, atlas: Atlas | None = None) -> Mapping[str, Any]
 def rendered(code: str, root: Path = GUIDE) -> dict[str, str]:
     """The pages of the small guide in one language: address → Markdown."""
     language = load_language(code, root / "locales")
-    return {file.uri: text(file) for file in render_pages(language, Expressions(figures(language)), root / "docs")}
+    return {
+        file.uri: text(file)
+        for file in render_pages(language, Expressions(figures(language)), read_pages(root / "docs"))
+    }
 
 
 def text(file: SiteFile) -> str:

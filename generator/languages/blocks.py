@@ -142,8 +142,7 @@ TITLES = (
 
 _OPTIONS = re.compile(r"(?m)^(([ \t>]*)[/:]{3,}[ ]*\w.*)((?:\n\2[ ]{4,}\S.*)+)")
 _SYNTAX = re.compile(
-    r"(?m)^([ \t>]*)(-+8<-+[ \t]*\n(?s:.*?)\n[ \t>]*-+8<-+[ \t]*$|-+8<-+(?:[ \t]+[\"'].*)?$"
-    r"|/{3,}[ ]*(?:[\w-]+[ ]*(?:\|.*)?)?$|([:@%+^&])\3{2,}.*$)"
+    r"(?m)^([ \t>]*)(-+8<-+[ \t]*\n(?s:.*?)\n[ \t>]*-+8<-+[ \t]*$|-+8<-+(?:[ \t]+[\"'].*)?$|([/:@%+^&])\3\3.*$)"
 )
 """Lines that only an extension reads: snippets, and what begins with three of one sign, as fences do."""
 

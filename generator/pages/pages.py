@@ -100,29 +100,33 @@ def translate(source: PageSource, language: Language) -> Translated:
     total = 0
     missing: list[str] = []
 
-    def place(block: Block) -> str | None:
+    def translated(message: str, *, attribute: bool) -> str | None:
         nonlocal total
-        total += 1
-        if language.code == "en":
-            return None
-        translation = language.translation(block.message)
-        if translation is None:
-            missing.append(block.message)
-            return _padded(_marked(block), block)
-        _refuse_other_expressions(block.message, translation, language)
-        return _padded(_typeset(translation, language, attribute=block.kind == "abbreviation"), block)
-
-    body = blocks.join(source.document, place).removeprefix(source.document.front)
-    front = dict(source.front.passed_on)
-    for key, message in source.front.messages.items():
         total += 1
         translation = language.translation(message)
         if translation is None:
             missing.append(message)
-        else:
-            _refuse_other_expressions(message, translation, language)
-            translation = _typeset(translation, language, attribute=True)
-        front[key] = translation or message
+            return None
+        if placeholders(message) != placeholders(translation):
+            raise AtlasError(
+                f"the expressions of the translation differ from those of {message[:60]!r}",
+                where=f"{language.catalog}:{language.lines.get((None, message), 0)}",
+                remedy=f"use each of these once: {' '.join(placeholders(message)) or 'none'}",
+            )
+        return _typeset(translation, language, attribute=attribute)
+
+    def place(block: Block) -> str | None:
+        text = translated(block.message, attribute=block.kind == "abbreviation") or _marked(block)
+        # A translation is one line, while the English may have several. A Jinja comment adds the missing lines, so
+        # that errors name the lines of the authored page.
+        lost = block.source.count("\n") - text.count("\n")
+        padding = "{#" + "\n" * lost + "+#}" if lost > 0 else ""
+        return None if language.code == "en" else text + padding
+
+    body = blocks.join(source.document, place).removeprefix(source.document.front)
+    front = dict(source.front.passed_on)
+    for key, message in source.front.messages.items():
+        front[key] = translated(message, attribute=True) or message
     first_line = min((language.lines.get((None, message), 1) for message in missing), default=1)
     return Translated(source, language, _template(body), front, len(missing), total, first_line)
 
@@ -144,23 +148,6 @@ def _typeset(translation: str, language: Language, *, attribute: bool) -> str:
     if language.locale.language in typography.CJK_LANGUAGES:
         return typography.mark_seams(translation, EXPRESSION)
     return translation
-
-
-def _padded(text: str, block: Block) -> str:
-    # A translation is one line, while the English may have several. A Jinja comment adds the missing lines, so that
-    # errors name the lines of the authored page.
-    lost = block.source.count("\n") - text.count("\n")
-    return text + "{#" + "\n" * lost + "+#}" if lost > 0 else text
-
-
-def _refuse_other_expressions(message: str, translation: str, language: Language) -> None:
-    if placeholders(message) != placeholders(translation):
-        line = language.lines.get((None, message), 0)
-        raise AtlasError(
-            f"the expressions of the translation differ from those of {message[:60]!r}",
-            where=f"{language.catalog}:{line}",
-            remedy=f"use each of these once: {' '.join(placeholders(message)) or 'none'}",
-        )
 
 
 def placeholders(message: str) -> list[str]:

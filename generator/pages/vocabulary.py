@@ -312,7 +312,8 @@ class Functions(Parts):
         latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
         table = self.table(decision.lines(latencies), headline, latencies, most=MOST_FOLDED)
         title = self.language.gettext("All records as a table")
-        return f'{decision.form(self.atlas, addresses, families)}\n\n???+ decision-records "{title}"\n\n{indent(table, "    ")}\n'
+        folded = f'???+ decision-records "{title}"\n\n{indent(table, "    ")}\n'
+        return f"{decision.form(self.atlas, addresses, families)}\n\n{folded}"
 
     def explorer(self) -> str:
         """Every record in one table that a script fills; its records go to `emit`."""

@@ -42,7 +42,7 @@ def _list_of_pages(edition: Edition, settings: Mapping[str, Any]) -> str:
 
     def listed(items: Iterable[Any]) -> Iterator[str]:
         for item in items:
-            entries = item.items() if isinstance(item, dict) else [(titles.get(item), item)]
+            entries = item.items() if isinstance(item, dict) else [(titles.get(item, item), item)]
             for title, entry in entries:
                 if isinstance(entry, list):
                     yield from listed(entry)

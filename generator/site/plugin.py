@@ -33,8 +33,8 @@ from generator.pages.pages import PageFile
 from generator.site import PLUGIN, search
 from generator.site.build import build_all, put_into_place, told
 from generator.site.for_programs import files_for_programs
-from generator.site.preview import PreviewServer, check_address
 from generator.site.policy import stopped
+from generator.site.preview import PreviewServer, check_address
 from generator.site.publishing import address, refuse_uncommitted, uncommitted_runs
 from generator.site.settings import settings_of
 
@@ -156,8 +156,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
     # ── One language ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def on_files(self, files: Files, /, *, config: MkDocsConfig) -> Files:
-        """Replace the authored pages by the language's, and add the files that they emit. A server makes those when they
-        are asked for."""
+        """Replace the authored pages by the language's, and add the files that they emit. A server makes those when
+        they are asked for."""
         if not self.config.language:
             return Files([])
         edition, results = self.guide.edition(self.config.language), self.guide.results
@@ -184,9 +184,9 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         """Return the finished Markdown of a page."""
         del config
         made = self._pages.get(page.file.src_uri)
-        return made and made.content
+        return made.content if made else None
 
-    @event_priority(-100)  # after all that other plugins do to the page
+    @event_priority(-100)  # type: ignore[untyped-decorator]  # after all that other plugins do to the page
     def on_post_page(self, output: str, /, *, page: Page, config: MkDocsConfig) -> str:
         """Write the page as plain Markdown beside its HTML, and warn of what the policy of the site stops."""
         has_mermaid = any("mermaid" in str(script) for script in config.extra_javascript)

@@ -55,7 +55,7 @@ def settings_of(
         "theme": theme,
         "nav": edition.navigation(settings.get("nav") or ()) or None,
         "not_in_nav": f"{settings.get('not_in_nav') or ''}\n{edition.unlisted}",
-        "plugins": [*_with(options, settings["plugins"])],
+        "plugins": [*_with(options, settings["plugins"], {})],
         "markdown_extensions": [*_with(options, settings.get("markdown_extensions") or (), english)],
         "extra": {
             **extra,
@@ -80,9 +80,7 @@ def _of_material(language: Language) -> str:
     return next((code for code in codes if (folder / f"{code}.html").is_file()), SOURCE)
 
 
-def _with(
-    options: Mapping[str, Mapping[str, Any]], listed: Any, english: Mapping[str, str] | None = None
-) -> Iterator[dict[str, Any]]:
+def _with(options: Mapping[str, Any], listed: Any, english: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield extensions or plugins, listed or mapped as in ``mkdocs.yml``, with the options of the language.
 
     Ids, such as those of tabs, come from `english` titles, so that links to them are right in every language.

@@ -18,6 +18,7 @@ from bench.records import documents
 from bench.records.documents import newest_capture
 from generator.data.load import Results, load
 from generator.languages.language import load_language
+from generator.languages.page_source import parse_page
 from generator.pages.expressions import Expressions
 from generator.pages.pages import Page, expressions_of, render_pages
 
@@ -31,10 +32,10 @@ def evaluate(expressions: Expressions, expression: str) -> str:
 
 def page(results: Results, code: str, folder: Path) -> tuple[str, Expressions]:
     """docs/dynamo.md in one language, and its expressions."""
-    (folder / "dynamo.md").write_text(Path("docs/dynamo.md").read_text("utf-8"), "utf-8")
+    source = parse_page("dynamo.md", Path("docs/dynamo.md").read_text("utf-8"), "docs/dynamo.md")
     language = load_language(code)
     expressions = expressions_of(results, language)
-    (only,) = render_pages(language, expressions, folder)
+    (only,) = render_pages(language, expressions, [source])
     return only.content, expressions
 
 

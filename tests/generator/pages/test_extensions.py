@@ -11,7 +11,7 @@ from markdown import Markdown
 from markdown_html import converter
 
 from generator.languages.blocks import split
-from generator.languages.language import Language, without_catalog
+from generator.languages.language import Language, load_language, without_catalog
 from generator.languages.page_source import parse_page
 from generator.languages.pofile import Key
 from generator.pages.expressions import Expressions
@@ -42,7 +42,7 @@ BLOCKS = [
     ("/// tab | A word\nword\n///\n/// tab | A second word\nmore of the word\n///\n", "tabbed-set", 4),
     ("!!! tip\n    word\n\n??? tip inline end\n    another word\n", '<p class="admonition-title">', 4),
     ("> [!tip]\n> word\n\n> [!note] A word\n> another word\n", '<div class="admonition tip">', 4),
-    ("%%% an unknown fence\n\n++ signs before a word\n", "++ signs", 1),
+    ("%%% an unknown fence\n\n///Footnotes Go Here///\n\n++ signs before a word\n", "++ signs", 1),
 ]
 EXTENSIONS = (
     *("abbr", "footnotes", "pymdownx.tasklist", "pymdownx.blocks.admonition", "pymdownx.blocks.html"),
@@ -64,6 +64,12 @@ def markdown(tmp_path_factory: pytest.TempPathFactory) -> Markdown:
 def translating(code: str, translations: dict[str, str]) -> Language:
     messages: dict[Key, tuple[str, ...]] = {(None, message): (text,) for message, text in translations.items()}
     return replace(without_catalog(code), catalog=None if code == "en" else Path("po"), messages=messages)
+
+
+@pytest.mark.parametrize(("code", "title"), [("zh", "提示"), ("ja", "ヒント"), ("ar", "نصيحة")])
+def test_default_titles_of_admonitions_come_translated(code: str, title: str) -> None:
+    page = parse_page("index.md", "!!! tip inline\n    1\n", "index.md")
+    assert translate(page, load_language(code)).template == f'!!! tip inline "{title}"\n    1\n'
 
 
 @pytest.mark.parametrize(("source", "element", "marks"), BLOCKS)

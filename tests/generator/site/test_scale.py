@@ -20,6 +20,7 @@ from generator.data.load import Results, load
 from generator.figures.markup import MOST_NOTES
 from generator.figures.sources import sources
 from generator.languages.language import load_language
+from generator.languages.page_source import read_pages
 from generator.pages import atlas, parts
 from generator.pages.atlas import Atlas
 from generator.pages.guide import Edition
@@ -47,7 +48,8 @@ def _small() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages that list models, and models without their charts: there is one for each."""
-    folder = tmp_path_factory.mktemp("docs")
+    folder = tmp_path_factory.mktemp("project") / "docs"
+    (folder.parent / "mkdocs.yml").touch()
     for uri in SEEN:
         (folder / uri).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "docs" / uri, folder / uri)
@@ -58,7 +60,7 @@ def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def edition(results: Results, docs: Path, code: str = "en") -> Edition:
     language = load_language(code)
-    return Edition(language, tuple(render_pages(language, expressions_of(results, language), docs)))
+    return Edition(language, tuple(render_pages(language, expressions_of(results, language), read_pages(docs))))
 
 
 def pages(found: Edition) -> dict[str, str]:
