@@ -189,8 +189,9 @@ PAGE_PIECES = (
 @example(b"# A {#a}\n\n" + b"{{" * 3000)
 @example(b"# A {#a}\n\n{{ ('x' * 99999999) | length }}")
 def test_whatever_a_page_says_it_is_rendered_or_refused(content: bytes) -> None:
-    source = parse_page("index.md", content.decode(errors="replace"), "docs/index.md")
-    list(checks.check_pages([source]))
-    language = load_language("en")
-    pages = render_pages(language, Expressions(figures(language)), [source])
-    assert all(isinstance(page.content, str) for page in pages)
+    with folder():
+        source = parse_page("index.md", content.decode(errors="replace"), "docs/index.md")
+        list(checks.check_pages([source]))
+        language = load_language("en")
+        pages = render_pages(language, Expressions(figures(language)), [source])
+        assert all(isinstance(page.content, str) for page in pages)

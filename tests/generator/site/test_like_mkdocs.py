@@ -168,7 +168,7 @@ def test_pages_are_those_of_mkdocs_element_by_element(ours: Path, plain: Path) -
 # ── In every language ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.fixture(params=PREFIXES.values(), ids=PREFIXES)
+@pytest.fixture(params=[*PREFIXES.values()], ids=[*PREFIXES])
 def folder(ours: Path, request: pytest.FixtureRequest) -> Path:
     """The folder of a language."""
     return ours / str(request.param)

@@ -7,7 +7,7 @@ import re
 import pytest
 from conftest import ROOT, BuiltSite
 
-from generator.languages.catalogs import mkdocs_yml
+from generator.languages.page_source import mkdocs_yml
 
 POLICY = mkdocs_yml(ROOT)["extra"]["policy"]
 
