@@ -71,6 +71,7 @@ def _asked(html: str, *, has_mermaid: bool) -> Iterator[tuple[str, str, str]]:
 
 def _matches(source: str, allowed: str) -> bool:
     """Return whether a source in a policy allows an address, or code within the page."""
-    if source == INLINE or not re.match(r"\w*:?//|\w+:", source):
-        return allowed == (source if source == INLINE else "'self'")
-    return fnmatch(source, f"*{allowed}*")
+    if source == INLINE:
+        return allowed == INLINE
+    is_own = not re.match(r"\w*:?//|\w+:", source)
+    return allowed in {"'self'", "*"} if is_own else fnmatch(source, f"*{allowed}*")

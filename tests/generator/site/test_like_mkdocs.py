@@ -234,3 +234,23 @@ def test_addresses_without_folders_lead_to_pages(tmp_path: Path) -> None:
         assert "/devices/a100.md)" in (project / "site" / folder / "llms.txt").read_text("utf-8")
     (data,) = (project / "site" / "data").glob("explorer.*.json")
     assert "models/vit.html" in data.read_text()
+
+
+def test_a_strict_build_names_what_the_policy_of_the_site_stops(tmp_path: Path) -> None:
+    project = small_project(tmp_path, languages=("en", "ja"))
+    (project / "hook.py").write_text("def on_post_page(output, **_):\n    return f'{output}<script>1</script>'\n")
+    home = project / "docs" / "index.md"
+    home.write_text(home.read_text("utf-8") + "\n:smile:\n\n```mermaid\ngraph LR\n```\n", "utf-8")
+    fence = "{name: mermaid, class: mermaid, format: !!python/name:pymdownx.superfences.fence_code_format }"
+    extensions = f"  - pymdownx.emoji\n  - pymdownx.superfences: {{custom_fences: [{fence}]}}\n"
+    settings = {"plugins:\n": "hooks: [hook.py]\n\nplugins:\n", "  - pymdownx.superfences\n": extensions}
+    with_settings(project, settings)
+    done = in_project(project, "mkdocs", "build", "--strict")
+    assert done.returncode == 1
+    assert "Aborted with 3 warnings" in done.stdout  # the same in both languages
+    for told in (
+        "https://cdnjs.cloudflare.com to img-src",
+        "https://unpkg.com to script-src",
+        "'unsafe-inline' to script",
+    ):
+        assert done.stderr.count(told) == 2, done.stderr
