@@ -368,6 +368,11 @@ def variant_of(compile_mode: str, dynamic: str = "auto") -> str:
     return f"compile:{compile_mode}{SHAPES[dynamic]}"
 
 
+def architecture(name: str) -> str:
+    """Return the name of a timm model without the tag of its weights, which does not change its speed."""
+    return name.partition(".")[0]
+
+
 def gave_nothing(record: Record) -> bool:
     """Return whether the process measured no pair of latencies. Where compiled fits only alone, they are no pair."""
     return record.measurement is None or record.measurement.compiled is None or record.status is Status.OOM

@@ -123,10 +123,10 @@ def _records(path: Path, accuracy: Path | None, options: ImportOptions) -> Itera
     device_name = options.needed("device_name", '"NVIDIA A100-SXM4-40GB"', path)
     source = options.source([path, *filter(None, [accuracy])], title="PyTorch: Dynamo benchmarks", note=NOTE)
     key = ("name", "dev")
-    words = {(row.name, row.dev): row.accuracy for _, row in rows(accuracy, Accuracy, key)} if accuracy else {}
+    words = {(row.name, row.dev): row.accuracy for _, row in rows(accuracy, Accuracy, key, options.log)} if accuracy else {}
     run = file_slug(f"dynamo-{path.stem.removesuffix('_performance')}-{device_name}-torch-{torch}")
     left_out = []
-    for where, row in rows(path, Row, key):
+    for where, row in rows(path, Row, key, options.log):
         task = "image-classification" if suite == "timm" else TASKS.get(row.name)
         if task is None:
             left_out.append(row.name)
