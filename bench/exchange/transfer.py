@@ -14,7 +14,7 @@ import io
 import json
 import pkgutil
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -47,6 +47,7 @@ class ImportOptions:
     device: str | None = None
     dtype: str | None = None
     layout: str | None = None
+    suite: str | None = None
     compile_mode: str | None = None
     date: str | None = None
     title: str | None = None
@@ -115,7 +116,7 @@ def rows(path: Path, kind: type[Row], key: Sequence[str], log: Callable[[str], N
     return found
 
 
-def _known(cells: Mapping[str | None, str | None]) -> dict[str, str]:
+def _known(cells: Mapping[Any, Any]) -> dict[str, str]:
     """Return the cells that say something, or none of a row that has more or fewer than the header."""
     if None in cells or None in cells.values():
         return {}

@@ -13,7 +13,7 @@ weights, which the checkpoint keeps: ``convnextv2_nano.fcmae``. Of a file with a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,17 +143,17 @@ def read(options: ImportOptions) -> Iterator[Record]:
             found = rows(files[side], Row, ("model", "infer_img_size"), options.log) if side in files else ()
             sides.append({(row.model, row.infer_img_size): row for _, row in found})
         for key in {**sides[0], **sides[1]}:
-            yield _record(setup, *(side.get(key) for side in sides), source, options)
+            yield _record(setup, [side.get(key) for side in sides], source, options)
 
 
-def _record(setup: Setup, eager: Row | None, compiled: Row | None, source: Source, options: ImportOptions) -> Record:
-    about = eager or compiled
-    assert about is not None
-    eager, compiled = (side if side and side.infer_batch_size else None for side in (eager, compiled))
+def _record(setup: Setup, sides: Sequence[Row | None], source: Source, options: ImportOptions) -> Record:
+    """Return the record of a model and image size, of which one side or both have a row, if without figures."""
+    about = next(row for row in sides if row)
+    eager, compiled = (row if row and row.infer_batch_size else None for row in sides)
     batch_size, is_pair = (eager or compiled or about).infer_batch_size, bool(eager and compiled)
     missing = f"has no {'compiled' if eager else 'eager'} figures of this model" if eager or compiled else NO_FIGURE
     device_name = options.device_name or setup.device_name
-    architecture = records.architecture(about.model)
+    architecture = about.model.partition(".")[0]
     flags = {
         NO_TYPE: setup.precision == "amp",
         NO_MODE: any("-dynamo" in name for name in source.files) and not options.compile_mode,
