@@ -17,7 +17,7 @@ from bench.running.progress import aligned
 from bench.statistics.compare import SIDES, VERSIONS, Comparison
 from bench.statistics.digits import rounded
 from bench.statistics.intervals import Estimate
-from bench.statistics.verdicts import Verdict
+from bench.statistics.verdicts import NOISE, Verdict
 
 FIGURES = ("A ms", "B ms", "change", "95% interval", "processes")
 
@@ -38,11 +38,13 @@ def summary(comparison: Comparison, threshold: float) -> Iterator[str]:
     counts = ", ".join(f"{verdicts[name]} {name}" for name in get_args(Verdict) if verdicts[name])
     other = "eager" if comparison.variant == "compiled" else "compiled"
     rule = "judged by whether the 95% interval lies entirely beyond 1% or entirely within it"
+    rule += f"; published figures, which have none, by {NOISE:.0%}"
     yield f"{comparison.variant.capitalize()} latency, A → B: {counts} ({rule})."
     yield f"Geometric mean of the changes: {_with_interval(comparison.overall)}; {other}: {_with_interval(control)}."
     if other == "eager" and (control.low > 0 or control.high < 0):
         yield "Eager changed too, so something besides the compiler differs: the machine, its load or other software."
-    if lone := int((cells["before_processes"] + cells["after_processes"] == 2).sum()):
+    unjudged = cells[cells["verdict"] == "unknown"]
+    if lone := int((unjudged["before_processes"] + unjudged["after_processes"] == 2).sum()):
         yield f"One process alone on each side: {counted(lone, 'case')}. Measure with --processes 3 or more."
     for _, row in cells[cells["before_status"] != cells["after_status"]].iterrows():
         reason = f" ({row['after_reason']})" if row["after_reason"] else ""
@@ -59,7 +61,9 @@ def summary(comparison: Comparison, threshold: float) -> Iterator[str]:
 def _conclusion(comparison: Comparison, threshold: float) -> str:
     regressions, beyond = comparison.regressions(threshold), f"slower by more than {100 * threshold:.3g}%"
     if regressions.empty:
-        judged = counted(int((comparison.cells["verdict"] != "unknown").sum()), "case")
+        judged = counted(comparison.judged, "case")
+        if not comparison.judged:
+            return "Nothing can be judged: no case has a verdict."
         return f"No regression: of {judged} with a verdict, none is {beyond}, and none has begun to fail."
     ends = [row["after_status"] if row["fails_now"] else _percent(row["change"]) for _, row in regressions.iterrows()]
     named = ", ".join(f"{cell.title} ({end})" for cell, end in zip(regressions["cell"], ends, strict=True))

@@ -17,7 +17,7 @@ from bench.choices import folder
 from bench.commands import FOUND_FAULTS, OK, PUBLISHED, OneOf, display_path
 from bench.errors import AtlasError, counted
 from bench.exchange.transfer import ImportOptions, export, import_, importers
-from bench.records.record import COMPILE_MODES, DTYPES, RESULTS
+from bench.records.record import COMPILE_MODES, DEVICES, DTYPES, RESULTS
 
 PATH = click.Path(path_type=Path)
 
@@ -49,7 +49,10 @@ def check_command(paths: Sequence[Path]) -> None:
 @click.option("--out", type=folder, default=PUBLISHED, metavar="DIR", help="Folder of run files.")
 @click.option("--device-name", metavar="NAME", help='Such as "NVIDIA A100-SXM4-40GB".')
 @click.option("--torch", metavar="VERSION", help="Such as 2.9.0.")
+@click.option("--device", type=OneOf(DEVICES))
 @click.option("--dtype", type=OneOf((*DTYPES, "amp")))
+@click.option("--layout", type=OneOf(("nchw", "nhwc")))
+@click.option("--suite", type=OneOf(("torchbench", "huggingface", "timm")), help="Of PyTorch's benchmarks.")
 @click.option("--compile-mode", type=OneOf(COMPILE_MODES))
 @click.option("--date", metavar="DATE", help="When it was measured: 2026, 2026-11 or 2026-11-02.")
 @click.option("--title", metavar="TITLE", help="The title of the source.")

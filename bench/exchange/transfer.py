@@ -14,7 +14,7 @@ import io
 import json
 import pkgutil
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ import msgspec
 
 from bench import durable
 from bench.choices import existing, pick, plain_file
-from bench.errors import AtlasError, unwritable
+from bench.errors import AtlasError, counted, unwritable
 from bench.records.record import Record, Source
 from bench.records.run_file import COMPRESSED, SUFFIX, compressed, decode, encode, read, readable, run_files
 
@@ -44,7 +44,10 @@ class ImportOptions:
     files: tuple[Path, ...]
     device_name: str | None = None
     torch: str | None = None
+    device: str | None = None
     dtype: str | None = None
+    layout: str | None = None
+    suite: str | None = None
     compile_mode: str | None = None
     date: str | None = None
     title: str | None = None
@@ -77,14 +80,15 @@ class ImportOptions:
             raise AtlasError(f"not a source: {readable(error)}", where=str(files[0]), remedy=remedy) from None
 
 
-def rows(path: Path, kind: type[Row], key: Sequence[str]) -> Iterator[tuple[str, Row]]:
-    """Yield the place (``file:line``) and the typed cells of each row of a CSV file. Empty cells are missing.
+def rows(path: Path, kind: type[Row], key: Sequence[str], log: Callable[[str], None]) -> Sequence[tuple[str, Row]]:
+    """Return the place (``file:line``) and the typed cells of each row of a CSV file. Empty cells and NaN are missing.
 
-    Raises `AtlasError` if the file cannot be read or lacks a column, for a cell of another type than the field of
-    `kind`, and for a second row with the same `key`.
+    A row that is no `kind` is left out and told to `log`. Raises `AtlasError` if the file cannot be read or lacks a
+    column, and for a second row with the same `key`: nothing says which one counts.
     """
     reader = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
     first: dict[tuple[str, ...], int] = {}
+    found, left_out = list[tuple[str, Row]](), list[str]()
     try:
         header = [name.strip() for name in reader.fieldnames or ()]
         reader.fieldnames = header
@@ -93,29 +97,36 @@ def rows(path: Path, kind: type[Row], key: Sequence[str]) -> Iterator[tuple[str,
             remedy = f"{AGAIN}: its columns are {', '.join(header)}"
             raise AtlasError(f"has no column {', '.join(missing)}", where=f"{path}:1", remedy=remedy)
         for cells in reader:
-            where = f"{path}:{reader.line_num}"
-            if None in cells or None in cells.values():
-                raise AtlasError(f"has more or fewer fields than the {len(header)} columns", where=where, remedy=AGAIN)
-            row = _row(where, cells, kind)
-            earlier = first.setdefault(tuple(cells[name] for name in key), reader.line_num)
-            if earlier != reader.line_num:
-                what = f"{cells[key[0]]} is already in line {earlier}"
-                raise AtlasError(what, where=f"{where}: {key[0]}", remedy="remove one of the two lines")
-            yield where, row
+            line, known = reader.line_num, _known(cells)
+            try:
+                row = msgspec.convert(known, kind, strict=False)
+            except msgspec.ValidationError as error:
+                left_out.append(f"line {line}: {_fault(error, known)}")
+                continue
+            earlier = first.setdefault(tuple(known[name] for name in key), line)
+            if earlier != line:
+                what = f"{known[key[0]]} is already in line {earlier}: the same model twice, such as cold and warm"
+                raise AtlasError(what, where=f"{path}:{line}: {key[0]}", remedy="remove one of the two lines")
+            found.append((f"{path}:{line}", row))
     except csv.Error as error:
         where = f"{path}:{reader.reader.line_num}"  # the inner reader has counted the broken line
         raise AtlasError(f"not CSV: {error}", where=where, remedy="save it as CSV again") from None
+    if left_out:
+        log(f"{path.name}: left out {counted(len(left_out), 'row')}: {'; '.join(left_out)}")
+    return found
 
 
-def _row(where: str, cells: dict[str, str], kind: type[Row]) -> Row:
-    known = {name: value.strip() for name, value in cells.items() if value.strip()}
-    try:
-        return msgspec.convert(known, kind, strict=False)
-    except msgspec.ValidationError as error:
-        column = re.findall(r"`(?:\$\.)?(\w+)`", str(error))[-1]
-        reason = re.sub(r", got `str`| - at .*", "", str(error))
-        what = f"{known[column]!r:.40}: {reason}" if column in known else "is empty"
-        raise AtlasError(what, where=f"{where}: {column}", remedy=AGAIN) from None
+def _known(cells: Mapping[Any, Any]) -> dict[str, str]:
+    """Return the cells that say something, or none of a row that has more or fewer than the header."""
+    if None in cells or None in cells.values():
+        return {}
+    return {name: value.strip() for name, value in cells.items() if value.strip().lower() not in {"", "nan"}}
+
+
+def _fault(error: msgspec.ValidationError, known: Mapping[str, str]) -> str:
+    column = re.findall(r"`(?:\$\.)?(\w+)`", str(error))[-1]
+    reason = re.sub(r", got `str`| - at .*", "", str(error))
+    return f"{column} {known[column]!r:.40}: {reason}" if column in known else f"{column} is missing"
 
 
 def _text(path: Path) -> str:

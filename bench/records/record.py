@@ -149,6 +149,11 @@ class Cell(_Value, frozen=True):
         return "TF32" if self.tf32 else f"autocast {self.dtype}" if self.autocast else self.dtype
 
     @property
+    def architecture(self) -> str:
+        """The model, of timm without the tag of its weights, which does not change its speed."""
+        return self.model.partition(".")[0] if self.checkpoint.startswith(TIMM) else self.model
+
+    @property
     def title(self) -> str:
         """The model and the coordinates that differ from their defaults: "ViT, batch 4, autocast float16"."""
         usual = {"batch_size": 1, "variant": "compile:default", "precision": "float32"}

@@ -15,18 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from bench.choices import pick
 from bench.errors import AtlasError
-from bench.records.record import COMPARABLE, RESULTS, Cell, Record, Samples, Status, worst
+from bench.records.record import COMPARABLE, RESULTS, TIMM, Cell, Record, Samples, Status, worst
 from bench.records.run_file import read, run_files, run_of
 from bench.statistics.cells import Cells
 from bench.statistics.intervals import UNKNOWN, Estimate, Means, difference
 from bench.statistics.processes import VariantName
-from bench.statistics.verdicts import verdicts
+from bench.statistics.verdicts import judge_changes, verdicts
 
 VERSIONS = ("torch", "transformers", "accelerator", "driver", "python", "platform", "commit")
 """Fields of `Environment` whose effect is what a comparison is usually made for."""
@@ -71,6 +72,9 @@ def read_side(name: str, results: Path = RESULTS) -> Side:
     Raises `AtlasError` where nothing is there, no record is in it, or one is broken.
     """
     path = next((path for path in (Path(name), results / name) if path.exists()), None)
+    if path and path.suffix == ".csv":
+        remedy = f"import it first: python -m bench import timm {name} --out records"
+        raise AtlasError("is a CSV file, and no records", where=name, remedy=remedy)
     if path is None:
         known = {run_of(path): path for path in run_files(results)}
         path = known[pick("run", name, known, where="A and B", remedy=", or give the path of a run file or folder")]
@@ -85,6 +89,8 @@ def make_side(name: str, records: Iterable[Record]) -> Side:
     found = defaultdict[tuple[Cell, Device], defaultdict[tuple[str, str], list[Record]]](lambda: defaultdict(list))
     for record in records:
         cell = record.cell if record.origin == "published" else record.cell.identity  # a source may have several sizes
+        if cell.checkpoint.startswith(TIMM):
+            cell = msgspec.structs.replace(cell, model=cell.architecture, checkpoint=TIMM)
         found[cell, Device.of(record)][record.run, record.environment.torch].append(record)
 
     def age(run: Sequence[Record]) -> tuple[str, ...]:
@@ -114,14 +120,26 @@ class Comparison:
     overall: Estimate
     control: Estimate
 
+    @property
+    def judged(self) -> int:
+        """The number of cells with a verdict."""
+        return int((self.cells["verdict"] != "unknown").sum())
+
     def regressions(self, threshold: float) -> pd.DataFrame:
         """Return the rows that are slower by more than `threshold` (0.05 is 5%), and those that fail now."""
         is_slower = (self.cells["verdict"] == "slower") & (self.cells["change"] > threshold)
         return self.cells[is_slower | self.cells["fails_now"]]
 
 
-def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Comparison:
-    """Compare each cell that both sides have. Raises `AtlasError` where nothing can be compared."""
+def compare(before: Side, after: Side, variant: VariantName | None = None) -> Comparison:
+    """Compare each cell that both sides have: eager if no variant is given and a side has no compiled latencies.
+
+    Raises `AtlasError` where nothing can be compared.
+    """
+    records = [[each for group in side.cells.values() for each in group] for side in (before, after)]
+    if variant is None:
+        both = all(any(each.measurement and each.measurement.compiled for each in group) for group in records)
+        variant = "compiled" if both else "eager"
     shared = [key for key in before.cells if key in after.cells]
     if not shared:
         raise AtlasError(
@@ -139,10 +157,13 @@ def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Com
         table[f"{name}_processes"] = (cells.at >= 0).sum(axis=1)
         table[f"{name}_ms"] = cells.latency(variant)[0]
         logs.append(_logs(cells, variant))
-    comparable = (table["before_status"].isin(COMPARABLE) & table["after_status"].isin(COMPARABLE)).to_numpy()
+    # A published row is skipped if it lacks the other variant alone. Without a latency, it is not compared anyway.
+    comparable = table[["before_status", "after_status"]].isin((*COMPARABLE, Status.SKIPPED)).all(axis=1).to_numpy()
     change, low, high = np.where(comparable, difference(logs[1], logs[0]), np.nan)
     table["change"], table["change_low"], table["change_high"] = np.expm1([change, low, high])
-    table["verdict"] = verdicts(np.exp(-high), np.exp(-low))
+    is_published = [all(group[0].origin == "published" for group in pair) for pair in zip(*sides.values(), strict=True)]
+    own = verdicts(np.exp(-high), np.exp(-low))
+    table["verdict"] = np.where(is_published, judge_changes(np.expm1(change)), own)
     table["fails_now"] = table["before_status"].isin(COMPARABLE) & table["after_status"].isin(_FAILURES)
     other: VariantName = "eager" if variant == "compiled" else "compiled"
     one, two = (_surroundings([record for group in groups for record in group]) for groups in sides.values())
@@ -172,15 +193,16 @@ def _pooled(groups: Sequence[Sequence[Record]], variant: VariantName) -> Cells:
     A latency counts at the batch size of its cell alone: a source may have another one for eager or compiled.
     """
 
-    def is_timed(record: Record) -> bool:
-        samples: Samples | None = getattr(record.measurement, variant, None)
-        if samples is None or not (samples.rounds_ms or samples.published_ms):
-            return False
-        return samples.batch_size in (None, record.cell.batch_size)
-
     runs = [group[0].run for group in groups]
-    found = [[record.measurement for record in group if record.measurement and is_timed(record)] for group in groups]
+    found = [[each.measurement for each in group if each.measurement and _is_timed(each, variant)] for group in groups]
     return Cells(found, runs=[runs.index(run) for run in runs])
+
+
+def _is_timed(record: Record, variant: VariantName) -> bool:
+    samples: Samples | None = getattr(record.measurement, variant, None)
+    if samples is None or not (samples.rounds_ms or samples.published_ms):
+        return False
+    return samples.batch_size in (None, record.cell.batch_size)
 
 
 def _logs(cells: Cells, variant: VariantName) -> Means:

@@ -149,11 +149,13 @@ def _repeated(cells: pd.DataFrame) -> Iterator[Anomaly]:
     Figures: eager_ms and compiled_ms as repeated; expected_ms, eager latency of the doubtful row's cell with another
     torch version, NaN where there is none.
     """
-    known = cells[["model", "device", "batch_size", "dtype", "torch", *_VARIANTS]].dropna(subset=list(_VARIANTS))
+    known = cells[["model", "device", "batch_size", "dtype", "layout", "torch", *_VARIANTS]].dropna(
+        subset=list(_VARIANTS)
+    )
     repeated = known[known.duplicated(["model", *_VARIANTS], keep=False)]
     if repeated.empty:
         return
-    cell = ["model", "device", "batch_size", "dtype"]  # eager does not depend on the compile mode
+    cell = ["model", "device", "batch_size", "dtype", "layout"]  # eager does not depend on the compile mode
     pairs = repeated.reset_index(names="row").merge(known, on=cell, suffixes=("", "_other"))
     others = pairs[pairs["torch"] != pairs["torch_other"]]
     repeated = repeated.assign(expected_ms=others.groupby("row")["eager_ms_other"].median())
@@ -212,7 +214,7 @@ def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
     Rows: the doubtful one. Figures: ms, and other_ms, the median with the other version.
     """
     known = cells[cells["eager_ms"].notna()]
-    cell = numbered(known, ("device", "model", "batch_size", "dtype"))
+    cell = numbered(known, ("device", "model", "batch_size", "dtype", "layout"))
     latencies = known["eager_ms"].groupby(cell)
     jumping = known[latencies.transform("max") / latencies.transform("min") > VERSION_FACTOR]
     for _, rows in jumping.groupby(cell.loc[jumping.index]):

@@ -19,7 +19,7 @@ import pandas as pd
 from bench.errors import AtlasError
 from bench.plans.models import MODELS
 from bench.records.documents import Capture, Selfcheck, newest_capture, newest_of_each_device
-from bench.records.record import RESULTS, TOY
+from bench.records.record import RESULTS, TIMM, TOY
 from bench.records.run_file import run_files
 from generator.data.estimates import Estimates, estimate
 from generator.data.families import family_slug
@@ -27,7 +27,7 @@ from generator.data.lint import Anomaly, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
 from generator.data.rows import Rounds, frame, rows_of
-from generator.data.selection import ORDERS, Records, Row, is_trusted, plain
+from generator.data.selection import ORDERS, Records, Row, is_trusted, plain, where
 
 MOST_LISTED = 20
 """Problems of a kind that are listed one by one."""
@@ -53,16 +53,22 @@ class Results:
         return rows.assign(verdict=rows["verdict"].mask(is_doubted, "doubtful"), **unknown)
 
     @cached_property
-    def newest(self) -> pd.DataFrame:
-        """The rows that pages show: the newest run of each cell, the reader's own machine first."""
+    def current(self) -> pd.DataFrame:
+        """The newest run of each cell, the reader's own machine first."""
         newest = self.table[self.table["newest"]]
         is_own = newest["device"].isin(self.own_devices)
         return newest.loc[is_own.sort_values(ascending=False, kind="stable").index] if is_own.any() else newest
 
     @cached_property
+    def newest(self) -> pd.DataFrame:
+        """Those in torch's own memory layout, which pages show unless they ask for another: a table, a median or a
+        ranking never has two."""
+        return where(self.current, self.current["layout"] == "")
+
+    @cached_property
     def trusted(self) -> frozenset[int]:
-        """The labels of the newest rows that are comparisons, and that nothing doubts."""
-        return frozenset(self.newest.index[is_trusted(self.newest)])
+        """The labels of the newest rows, of each layout, that are comparisons, and that nothing doubts."""
+        return frozenset(self.current.index[is_trusted(self.current)])
 
     @cached_property
     def own_devices(self) -> frozenset[str]:
@@ -154,7 +160,8 @@ def _named(table: pd.DataFrame) -> pd.DataFrame:
     The oldest model or device keeps an address that several claim, but models of the table come first. A local
     checkpoint goes by its newest name.
     """
-    names = table["model"] + "\n" + table["checkpoint"]
+    is_of_timm = table["checkpoint"].str.startswith(TIMM)
+    names = table["model"] + "\n" + table["checkpoint"].mask(is_of_timm, TIMM)  # whatever the tag of its weights
     own_model = table["digest"].where(table["digest"] != "", names)
     known = table.assign(own_model=own_model, own_cores=table["cores"].where(table["device_type"] == "cpu"))
     by_age = known.sort_values(["measured_at", "source_date", "run"], na_position="first", kind="stable")

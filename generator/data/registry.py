@@ -199,6 +199,7 @@ _WORK = (
         detail=N_("Peak memory, compiled (GB)"),
     ),
     _real("memory_change", _MEMORY_CHANGE, N_("Change in peak memory"), "change", decisive=True),
+    _real("channels_last_speedup", "eager ÷ eager in the channels_last memory layout", unit="×"),
     _real("max_relative_error", "largest difference of the outputs from eager's"),
 )
 
@@ -231,7 +232,8 @@ COLUMNS = {
 
 # ── Tables of pages ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-VERSION, SIZE, CHANGE, RATE, IMAGES, ON = "version", "size", "change on", "rate of", "images/s with", "throughput"
+VERSION, SIZE, CHANGE, RATE, IMAGES = "version", "size", "change on", "rate of", "images/s with"
+ON, FACTOR = "throughput", "factor"
 """Begin the names of columns of a series: the version, size, device, variant or data type of each follows a space."""
 
 LINES = _registry(
@@ -271,6 +273,8 @@ LINES = _registry(
     _real(CHANGE, "median change on a device", format="change"),
     _real(RATE, "median change in images per second of a variant or data type", format="rate_change"),
     _real(IMAGES, "images per second with a version of PyTorch", format="rate"),
+    _real(FACTOR, "median ratio of images per second in one layout, or of compiled ones, to eager", format="ratio"),
+    _whole("fastest_model", "label of the row with the most images per second", N_("Fastest (images/s)"), "figure"),
     _whole(ON, "label of a row: the throughput on a device, whose facts are lines of the name", format="figure"),
 )
 """The columns that only tables of pages have (`generator.figures.tables`)."""
@@ -286,6 +290,6 @@ def column(name: str) -> Column:
 
 def series(name: str) -> tuple[str, str]:
     """Return the declared name of a column, and its member of a series, or "": ("version", "2.13.0")."""
-    beginnings = (each for each in (VERSION, SIZE, CHANGE, RATE, IMAGES, ON) if name.startswith(f"{each} "))
+    beginnings = (each for each in (VERSION, SIZE, CHANGE, RATE, IMAGES, ON, FACTOR) if name.startswith(f"{each} "))
     declared = next(beginnings, name)
     return declared, name.removeprefix(declared).lstrip()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pandas as pd
 
 from bench.plans.profiles import KEEP_MEMORY
@@ -23,6 +24,9 @@ from bench.statistics.causes import explain
 from bench.statistics.cells import Cells
 from generator.data.names import device_label, short_name
 from generator.data.registry import COLUMNS
+
+TURNED = "eager:channels_last"
+"""The variant that is eager in the other memory layout."""
 
 Rounds = Sequence[Mapping[str, Sequence[float]]]
 """The medians of the rounds of each row in the order of time, by variant."""
@@ -54,12 +58,14 @@ def _read(path: Path) -> tuple[pd.DataFrame, Rounds]:
     measured = [[record.measurement for record in group if record.measurement] for group in several]
     runs = [f"{run} {kind}" for run, kind in zip(facts["run"], facts["device_type"], strict=True)]
     cells = Cells(measured, facts["batch_size"], pd.factorize(pd.Series(runs, dtype=object))[0])
+    turned = np.array([record.cell.variant == TURNED for record in records], bool)  # eager, in place of compiled
     causes = [[(each.cause.value, each.figure, each.share) for each in several] for several in explain(cells)]
     graphs = [[each.graphs for each in group if each.graphs] for group in measured]
     breaks = [[each for one in several for each in one.breaks] for several in graphs]
     figures = {
         **cells.figures(),
         "processes": (cells.at >= 0).sum(axis=1),
+        "channels_last_speedup": np.where(turned, cells.speedup[0], cells.middle("channels_last_speedup")),
         "verdict": cells.verdicts.tolist(),
         "causes": [_json_list(several) for several in causes],
         "graph_break_reasons": [
@@ -104,6 +110,7 @@ def _facts(records: Sequence[Record], several: Sequence[Sequence[Record]]) -> di
     environments = [record.environment for record in records]
     sources = [record.source for record in records]
     columns = {name: [getattr(cell, name) for cell in cells] for name in Cell.__struct_fields__}
+    columns["model"] = [cell.architecture for cell in cells]
     columns |= {name: [getattr(each, name) for each in environments] for name in Environment.__struct_fields__}
     columns |= {
         f"source_{name}": [getattr(source, name, None) for source in sources] for name in Source.__struct_fields__
@@ -117,7 +124,7 @@ def _facts(records: Sequence[Record], several: Sequence[Sequence[Record]]) -> di
         "compile_mode": [cell.compile_mode for cell in cells],
         "dynamic": [cell.dynamic for cell in cells],
         "input_size": ["×".join(map(str, cell.input_size or ())) for cell in cells],
-        "layout": ["channels_last" if cell.channels_last else "" for cell in cells],
+        "layout": ["channels_last" if cell.channels_last or cell.variant == TURNED else "" for cell in cells],
         "threads": [record.environment.threads if record.cell.device == "cpu" else None for record in records],
         "settings": [json.dumps(each.settings, sort_keys=True, ensure_ascii=False) for each in environments],
         "malloc": [_malloc(each) for each in environments],

@@ -135,7 +135,7 @@ class Groups:
         """Return the known values of a column, in its order, of all rows or of those `among` them."""
         chosen = slice(None) if among is None else among
         found = by_value(self.cells[column][chosen], self.number[chosen])
-        return [tuple(sorted({*found.get(at, ())} - {""}, key=ORDERS.get(column))) for at in range(len(self.first))]
+        return [tuple(sorted({*found.get(at, ())} - {"", 0}, key=ORDERS.get(column))) for at in range(len(self.first))]
 
     def quartiles(self, values: pd.Series) -> list[tuple[float, float] | None]:
         """Return the first and the last quartile of the known values, None for fewer than `FEW`."""

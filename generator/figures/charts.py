@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
 from bench.records.record import Status
 from bench.statistics.verdicts import judge_change
 from generator.data.digits import digits, with_interval
@@ -113,6 +115,30 @@ def overview(rows: Rows, language: Language) -> Chart:
         selection.caption(headline, notes),
         language.gettext("speedup (higher is better)"),
         _legend(lines, selection.words),
+    )
+
+
+def layouts(rows: pd.DataFrame, eager_on: str, compiled_on: str, language: Language) -> Chart:
+    """Draw the factor of each model's images per second in channels last, and of those when compiled, on two GPUs."""
+    words, gettext = Words(language, html=False), language.gettext
+    lines, told = [], []
+    message = gettext("%(name)s: %(layout)s in channels_last, %(compiled)s compiled.")
+    for name, size, *factors in rows[["label", "input_size", "layout", "compiled"]].itertuples(index=False):
+        figures = tuple(map(factor, factors))
+        lines.append(
+            drawing.Row(f"{name} · {size}", (Mark(factors[0], "eager"), Mark(factors[1], "compiled")), figures)
+        )
+        told.append(words.say(message, name=name, layout=figures[0], compiled=figures[1]))
+    headline = gettext("The models that gain and lose most in channels_last, and what compiling does to them")
+    return Chart(
+        Drawing("bars", tuple(lines)),
+        words.sentences([words.say(gettext("%(headline)s."), headline=headline), *told]),
+        Words(language, html=True).phrase(headline),
+        gettext("images per second relative to eager in PyTorch’s own layout (higher is better)"),
+        (
+            (words.say(gettext("eager in channels_last on %(device)s"), device=eager_on), "eager"),
+            (words.say(gettext("compiled on %(device)s"), device=compiled_on), "compiled"),
+        ),
     )
 
 

@@ -242,7 +242,7 @@ _COLUMN = ("device", "torch", "compile_mode", "dtype")
 def throughput(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per model and size of its images, with a column of labels of rows for each device and version of
     PyTorch, the newest version first."""
-    keys = cells[[*_COLUMN, "device_name"]].sort_index()  # devices in the order of the results
+    keys = where(cells, _of_comparing_run(cells))[[*_COLUMN, "device_name"]].sort_index()  # as in the results
     several = [name for name in ("compile_mode", "dtype") if not is_same(keys[name])]
     facts = zip(keys["device_name"], "PyTorch " + keys["torch"], *(keys[name] for name in several), strict=True)
     names = pd.Series(["\n".join(each) for each in facts], keys.index)
@@ -254,11 +254,17 @@ def throughput(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows about throughput, by model and size, of the runs that have eager figures at all."""
+    """Return the rows about throughput, by model and size, of the runs that compare at all, and those of models that
+    only other runs have: links lead to each model."""
     rows = where(cells, cells["workload"] == "throughput")
-    number = numbered(rows, _COLUMN)
-    rows = where(rows, number.isin(number[rows["eager_images_s"].notna()]))
+    compares = _of_comparing_run(rows)
+    rows = where(rows, compares | ~rows["model"].isin(rows["model"][compares]))
     return _in_order(rows, rows.index, rows["model"], rows["input_size"].str.len(), rows["input_size"])
+
+
+def _of_comparing_run(cells: pd.DataFrame) -> pd.Series:
+    number = numbered(cells, _COLUMN)
+    return number.isin(number[cells["change"].notna()])
 
 
 # ── One line per group ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -270,7 +276,7 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
     Of a throughput, which has hundreds of models on a device, only the newest version of PyTorch counts.
     """
     if (cells["workload"] == "throughput").all():
-        cells = where(cells, cells["eager_images_s"].notna())
+        cells = where(cells, cells["change"].notna())
         newest = is_newest(cells["device"].tolist(), cells["torch"].tolist())
         cells = where(cells, pd.Series(newest, cells.index, dtype=bool))
     groups = Groups(cells, "device", "profile", "origin", "dtype")
@@ -310,6 +316,11 @@ def families(cells: pd.DataFrame) -> pd.DataFrame:
     return _lines(groups, "family", "slower", "models", "best_model")
 
 
+def rates(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per family, with the model that has the most images per second in the one variant that ran."""
+    return _lines(Groups(cells.sort_values("family", kind="stable"), "family"), "family", "fastest_model", "models")
+
+
 def environment(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per distinct environment, the newest first, with the columns of `ENVIRONMENT` that are known for
     any."""
@@ -339,6 +350,7 @@ _SUMMARIES: Mapping[str, Callable[[Groups], Any]] = {
     "quartiles": lambda groups: groups.quartiles(groups.cells["change"].where(is_trusted(groups.cells))),
     "best_model": lambda groups: groups.labels(_best_first(groups.cells)),
     "best_device": lambda groups: groups.labels(_best_first(groups.cells)),
+    "fastest_model": lambda groups: groups.labels(_rate(groups.cells).dropna().sort_values(ascending=False).to_frame()),
     "modes": lambda groups: groups.values("compile_mode"),
     "batch_sizes": lambda groups: groups.values("batch_size"),
     **{name: partial(Groups.values, column=name) for name in ("torch", "transformers", "commit", "origin")},
@@ -357,6 +369,10 @@ def _lines(groups: Groups, *names: str) -> pd.DataFrame:
     values = {name: _SUMMARIES[name](groups) if name in _SUMMARIES else groups.first[name] for name in names}
     typed = {name: pd.Series(each, dtype=column(name).dtype) for name, each in values.items()}
     return pd.DataFrame({name: each.set_axis(groups.first.index) for name, each in typed.items()})
+
+
+def _rate(cells: pd.DataFrame) -> pd.Series:
+    return cells["eager_images_s"].fillna(cells["compiled_images_s"])
 
 
 def _true_labels(values: pd.Series) -> tuple[int, ...]:

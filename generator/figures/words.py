@@ -258,6 +258,10 @@ class Words:
                 return self.named("variant", subject)
             case "change on" | "rate of":
                 return self.value(subject)
+            case "factor":
+                variant, device = subject.split(" ", 1)
+                names = {"layout": gettext("Eager, channels_last"), "compiled": gettext("Compiled")}
+                return self.lines([names[variant], self._whole(device)])
             case "throughput":
                 device, *facts = subject.splitlines()
                 html = Markup("{}<br><small>{}</small>") if self.html else "{} · {}"

@@ -185,6 +185,8 @@ class Language:
 
     def iso_date(self, text: str) -> str:
         """Format 2023, 2023-07 or 2023-07-13 as ``2023``, ``July 2023`` or ``July 13, 2023``."""
+        if not text:
+            return UNKNOWN
         parts = [int(part) for part in text.split("-")]
         if len(parts) == len(("year", "month", "day")):
             return self.date(date(*parts))

@@ -16,13 +16,16 @@ from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from bench.plans.models import MODELS
-from bench.records.record import UNEQUAL_BATCHES, Workload
+from bench.records.record import UNEQUAL_BATCHES, Status, Workload
+from bench.statistics.processes import VARIANTS, VariantName
 from generator.data.digits import RowFigure
 from generator.data.families import slugify
 from generator.data.load import Results
 from generator.data.names import location
-from generator.data.selection import Row as PlainRow, by_value, dtype_order, mode_order, version_order
+from generator.data.selection import Row as PlainRow, by_value, dtype_order, mode_order, version_order, where
 from generator.figures import tables
 from generator.figures.drawing import Box
 from generator.figures.sources import SourceText, source_of
@@ -82,7 +85,14 @@ class _Cells:
         self.atlas = atlas
         self.labels = labels  # of its rows, in the order of the results
 
-    cells = cached_property(lambda self: self.atlas.results.newest.loc[[*self.labels]])
+    layout = ""  # of the rows that are shown and compared
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """The rows in its layout."""
+        rows = self.atlas.results.current.loc[[*self.labels]]
+        return where(rows, rows["layout"] == self.layout)
+
     rows = cached_property(lambda self: self.rows_of(self.labels))
     models = cached_property(lambda self: [self.atlas.model[slug] for slug in self.distinct("model")])
     devices = cached_property(lambda self: [self.atlas.device[slug] for slug in self.distinct("device")])
@@ -108,7 +118,7 @@ class _Cells:
 
     def compared_by(self, workload: Workload) -> Comparisons:
         """Return the comparisons of a workload, of both origins: to be counted and ranked, never averaged."""
-        labels = self.labels_by("workload").get((workload,), ())
+        labels = self.labels_by("workload", "layout").get((workload, self.layout), ())
         return Comparisons(self.atlas, [label for label in labels if label in self.atlas.results.trusted])
 
 
@@ -152,17 +162,17 @@ class Comparisons(_Cells):
 
 # ── Devices ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_SECTION = ("origin", "workload", "torch", "compile_mode", "dtype")
+_SECTION = ("origin", "workload", "torch", "compile_mode", "dtype", "layout")
 """Coordinates that all cells of a `Section` share."""
 
 
 class Section(_Cells):
-    """The cells under one heading of a device page: one PyTorch version, mode, data type and source.
+    """The cells under one heading of a device page: one PyTorch version, mode, data type, memory layout and source.
 
     `apart` is the data type where cells of this version and mode have others as well.
     """
 
-    origin, workload, torch, compile_mode, dtype = map(_of_all, _SECTION)
+    origin, workload, torch, compile_mode, dtype, layout = map(_of_all, _SECTION)
 
     def __init__(self, atlas: Atlas, labels: Sequence[int], slug: str, *, is_apart: bool) -> None:
         super().__init__(atlas, labels)
@@ -177,6 +187,8 @@ class Section(_Cells):
         facts = [words.fact("torch", self._row), words.fact("compile_mode", self._row)]
         if self.dtype != "float32" or self.workload == "throughput" or self.apart:
             facts.append(words.value(self.dtype))
+        if self.layout:
+            facts.append(words.value(self.layout))
         if self.workload == "throughput":
             facts.append(words.named("workload", "throughput"))
         return words.facts(facts)
@@ -184,6 +196,11 @@ class Section(_Cells):
     source = property(lambda self: source_of(self._row, self.atlas.language))
     batch_sizes = property(lambda self: sorted(self.distinct("batch_size")))
     compared = cached_property(lambda self: self.compared_by(self.workload))
+
+    @property
+    def sides(self) -> Sequence[VariantName]:
+        """The variants that have figures of throughput."""
+        return [each for each in VARIANTS if any(rate is not None for rate in self.values(f"{each}_images_s"))]
 
     @property
     def unequal(self) -> int:
@@ -241,8 +258,10 @@ class Device(_Cells):
         float32 before other data types."""
         groups = self.labels_by(*_SECTION)
         models = {key: len(_Cells(self.atlas, labels).distinct("model")) for key, labels in groups.items()}
-        ordered = sorted(groups, key=lambda key: (key[0], mode_order(key[3]), -models[key], dtype_order(key[4])))
-        dtypes = Counter(key[1:4] for key in {(None, *key[1:]) for key in ordered})
+        ordered = sorted(
+            groups, key=lambda key: (key[0], mode_order(key[3]), key[5], -models[key], dtype_order(key[4]))
+        )
+        dtypes = Counter(key[1:4] for key in {(None, *key[1:5]) for key in ordered})
         slugs = _section_slugs(ordered)
         return [
             Section(self.atlas, groups[key], slug, is_apart=dtypes[key[1:4]] > 1)
@@ -263,7 +282,8 @@ def _section_slugs(sections: Sequence[tuple[str, ...]]) -> Sequence[str]:
         slugs = []
         for section in sections:
             values = dict(zip(_SECTION, section, strict=True)) | {"dtype": section[4].removeprefix("float32")}
-            slugs.append(slugify(" ".join(("torch", *(values[name] for name in ("torch", "compile_mode", *rest))))))
+            named = (values[name] for name in ("torch", "compile_mode", *rest, "layout"))
+            slugs.append(slugify(" ".join(("torch", *named))))
         for at, slug in enumerate(slugs):
             if slugs.count(slug) == 1:
                 found.setdefault(at, slug)
@@ -365,7 +385,7 @@ class Atlas(_Cells):
     """All results, in the language of the page."""
 
     def __init__(self, results: Results, language: Language) -> None:
-        super().__init__(self, results.newest.index.tolist())
+        super().__init__(self, results.current.index.tolist())
         self.results = results
         self.language = language
         self.words = Words(language, html=False)
@@ -374,6 +394,13 @@ class Atlas(_Cells):
     devices = cached_property(lambda self: [*self.device.values()])
     models = cached_property(lambda self: [model for model in self.model.values() if model.has_page])  # by task
     families = property(lambda self: self.family.values())
+
+    @property
+    def judged(self) -> Sequence[Device]:
+        """The devices of which a source has tried eager and compiled, or all where there is none."""
+        tried = {*self.cells.loc[self.cells["status"] != Status.SKIPPED, "device"]}
+        return [device for device in self.devices if device.slug in tried] or self.devices
+
     has_checked_gpu = property(lambda self: any(each.device != "cpu" for each in self.results.selfchecks))
     estimated_devices = property(lambda self: [self.device[slug].label for slug in self.results.estimates.devices])
 

@@ -222,7 +222,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
     questions = [each for each in get_args(Workload) if (cells["workload"] == each).any()]
     of_question = cells[cells["workload"] == questions[0]]
     answered = set(trusted(of_question)["device"]) or set(of_question["device"])
-    first_device = next(device.slug for device in atlas.devices if device.slug in answered)
+    first_device = next(device.slug for device in atlas.judged if device.slug in answered)
     on_first = of_question[of_question["device"] == first_device]
     rows = on_first[on_first["model"] == _first_model(on_first)]
     answers_of = cells.groupby("device")["workload"].unique()
@@ -238,7 +238,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
         questions=questions,
         devices=[
             (device.slug, words.value(device.label), addresses[device.slug], " ".join(sorted(answers_of[device.slug])))
-            for device in atlas.devices
+            for device in atlas.judged
         ],
         first_device=first_device,
         first_model=(rows["model"].iloc[0], rows["model_label"].iloc[0]),

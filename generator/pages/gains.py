@@ -18,7 +18,7 @@ import pandas as pd
 from bench.statistics.processes import VARIANTS, VariantName
 from bench.statistics.verdicts import verdicts_without_interval
 from generator.data.load import Results
-from generator.data.registry import CHANGE, COORDINATES, IMAGES, N_, RATE
+from generator.data.registry import CHANGE, COORDINATES, FACTOR, IMAGES, N_, RATE
 from generator.data.selection import Rows, grouped, is_trusted, version_order, where
 from generator.figures.drawing import Box
 from generator.figures.words import Words
@@ -31,13 +31,16 @@ NAMED = 5
 
 MOST_REGRESSIONS = 20
 
+LOSS = 0.05
+"""Share of the throughput whose loss in another layout is counted."""
+
 BOUNDS = (0.0, 200.0, 400.0, 800.0, 1600.0, math.inf)
 """Ends of the classes of arithmetic intensity, in FLOP for each activation: each is twice as wide as the one before."""
 
 BASE_DTYPE = "autocast float16"
 """The data type that others are compared with: what most benchmarks of throughput use."""
 
-_APART = ("device", "torch", "dtype", "batch_size", "origin")  # what may differ between rows of one model
+_APART = ("device", "torch", "dtype", "batch_size", "layout", "origin")  # what may differ between rows of one model
 _MODEL = [name for name in COORDINATES if name not in _APART]
 
 _COLUMNS = [
@@ -119,6 +122,41 @@ class TypeGain(NamedTuple):
     unequal: int  # models that are left out, since their batch sizes differ
 
 
+class LayoutChange(NamedTuple):
+    """The same eager models on one device in torch's own memory layout and in channels last, in images per second."""
+
+    device: str
+    torch: str
+    changes: Changes
+    unequal: int  # models that are left out, since their batch sizes differ
+
+    @property
+    def device_name(self) -> str:
+        return str(self.changes.rows["device_name"].iloc[0])
+
+    @property
+    def losing(self) -> int:
+        """The models that lose 5% or more."""
+        return int((self.changes.rows["change"] <= -LOSS).sum())
+
+
+class LayoutPair(NamedTuple):
+    """What channels last does to eager models on one GPU, beside what compiling does on another: over common models."""
+
+    device: str  # on which they were compiled
+    device_name: str
+    rows: pd.DataFrame  # by label of a compiled row: model, family, and the factors `layout` and `compiled`
+    correlation: float  # of the ranks, by Spearman
+    slower: int  # models that are clearly slower when compiled
+    slower_twice: int  # those of them that are also clearly slower in channels last
+
+    @property
+    def extremes(self) -> pd.DataFrame:
+        """The models that gain most in channels last, and those that lose most."""
+        ranked = self.rows.sort_values("layout", ascending=False, kind="stable")
+        return pd.concat([ranked[:NAMED], ranked[NAMED:][-NAMED:]])
+
+
 class Gains:
     """All that the throughput of many models tells about compiling."""
 
@@ -192,7 +230,7 @@ class Gains:
     def history(self) -> Sequence[History]:
         """Each GPU with several versions of PyTorch: the oldest and the newest."""
         found = []
-        for (device, _), rows in grouped(self._sound, "device", "dtype"):
+        for (device, _), rows in grouped(self._sound(self._cells), "device", "dtype"):
             versions = sorted(set(rows["torch"]), key=version_order)
             old, new = (rows[rows["torch"] == each] for each in (versions[0], versions[-1]))
             (eager, _), (compiled, unequal) = (_rates(old, new, variant) for variant in VARIANTS)
@@ -204,7 +242,7 @@ class Gains:
     def types(self) -> Sequence[TypeGain]:
         """Each GPU and version whose compiled models ran in several data types: every other one against the base."""
         found = []
-        for (device, _), rows in grouped(self._sound, "device", "torch"):
+        for (device, _), rows in grouped(self._sound(self._cells), "device", "torch"):
             base = rows[rows["dtype"] == BASE_DTYPE]
             for dtype in sorted(set(rows["dtype"]) - {BASE_DTYPE}):
                 changes, unequal = _rates(base, rows[rows["dtype"] == dtype], "compiled")
@@ -212,19 +250,61 @@ class Gains:
                     found.append(TypeGain(str(device), str(dtype), changes, unequal))
         return found
 
+    @cached_property
+    def layouts(self) -> Sequence[LayoutChange]:
+        """Each device whose eager models ran in both layouts, the one with the most models in common first: in runs of
+        their own, or in turn. Toys count: they say nothing about compiling alone."""
+        known, found = self._sound(self._results.current, "toy"), list[LayoutChange]()
+        known = known.assign(change=known["channels_last_speedup"] - 1)
+        for (device, torch, *_), rows in grouped(known, "device", "torch", "dtype", "origin", "workload"):
+            usual = rows["layout"] == ""
+            changes, unequal = _rates(rows[usual], rows[~usual], "eager")
+            in_turn = rows.dropna(subset=["change"])
+            both = (changes, Changes(in_turn, less_is_better=False))
+            found += [LayoutChange(str(device), str(torch), each, unequal) for each in both if each.count]
+        return sorted(found, key=lambda each: -each.changes.count)
+
+    @property
+    def every_layout(self) -> Changes:
+        """The first of these, to say where they come from."""
+        return self.layouts[0].changes if self.layouts else Changes(self._cells.iloc[:0])
+
+    @cached_property
+    def layout_pairs(self) -> Sequence[LayoutPair]:
+        """The first of these beside compiling on each GPU, those with both layouts first."""
+        if not self.layouts:
+            return ()
+        found, layout = [], self.layouts[0].changes.rows
+        for changes in self.by_device.values():
+            both = _joined(changes.rows, layout.assign(layout=layout["change"] + 1))
+            if len(both) >= FEWEST:
+                slower = verdicts_without_interval(both["compiled"].to_numpy(float)) == "slower"
+                twice = slower & (verdicts_without_interval(both["layout"].to_numpy(float)) == "slower")
+                device = str(changes.rows["device"].iloc[0])
+                correlation = _rank_correlation(both[["layout", "compiled"]])
+                name = str(changes.rows["device_name"].iloc[0])
+                found.append(LayoutPair(device, name, both, correlation, int(slower.sum()), int(twice.sum())))
+        devices = [each.device for each in self.layouts]
+        return sorted(found, key=lambda pair: pair.device not in devices)
+
+    @property
+    def layout_explains_losses(self) -> bool:
+        """Whether all models that are slower when compiled, on whichever GPU, are also slower in channels last."""
+        pairs = [pair for pair in self.layout_pairs if pair.slower]
+        return bool(pairs) and all(pair.slower == pair.slower_twice for pair in pairs)
+
     @property
     def every_type(self) -> Changes:
         """All of these, to say where they come from."""
         found = [each.changes.rows for each in self.types]
         return Changes(pd.concat(found) if found else self.every.rows, less_is_better=False)
 
-    @cached_property
-    def _sound(self) -> pd.DataFrame:
-        """The rows that nothing doubts but that their two variants had unequal batches: each variant can still be
-        compared with itself."""
+    def _sound(self, cells: pd.DataFrame, *kinds: str) -> pd.DataFrame:
+        """Return the rows that nothing doubts, but for these kinds or that their two variants had unequal batches: each
+        variant can still be compared with itself."""
         doubts = self._results.doubts.items()
-        doubted = [label for label, found in doubts if {each.kind for each in found} != {"unequal_batches"}]
-        return self._cells[~self._cells.index.isin(doubted)]
+        doubted = [label for label, found in doubts if {each.kind for each in found} - {"unequal_batches", *kinds}]
+        return cells[~cells.index.isin(doubted)]
 
 
 def _rank_correlation(two: pd.DataFrame) -> float:
@@ -242,12 +322,19 @@ def _matched(before: pd.DataFrame, after: pd.DataFrame, *columns: str) -> pd.Dat
     return both.set_index(both["row_after"].rename(None))
 
 
+def _joined(compiled: pd.DataFrame, layout: pd.DataFrame) -> pd.DataFrame:
+    """Return the models and sizes of both, by label of a compiled row, with both factors: more is better."""
+    factors = compiled[["model", "input_size", "family"]].assign(compiled=1 / (1 + compiled["change"]))
+    both = factors.reset_index(names="row").merge(layout[["model", "input_size", "layout"]])
+    return both.set_index(both["row"].rename(None))
+
+
 def _rates(before: pd.DataFrame, after: pd.DataFrame, variant: VariantName) -> tuple[Changes, int]:
     """Return the changes in images per second from one to the other, with both rates, of the models whose batches were
     equal, and the number of the other models."""
     rate, size = f"{variant}_images_s", f"{variant}_batch_size"
     both = _matched(before, after, rate, size).dropna(subset=[f"{rate}_before", f"{rate}_after"])
-    rows = after.loc[both.index, ["model", "input_size", "family"]].assign(
+    rows = after.loc[both.index, ["model", "input_size", "family", "device_name"]].assign(
         base=both["row_before"],
         before=both[f"{rate}_before"],
         after=both[f"{rate}_after"],
@@ -318,6 +405,17 @@ def _families_by_type(gains: Gains) -> pd.DataFrame:
     return _medians("family", gains.every_type, {f"{RATE} {each.dtype}": each.changes for each in gains.types})
 
 
+def _families_by_layout(gains: Gains) -> pd.DataFrame:
+    if not gains.layouts:
+        return pd.DataFrame()
+    columns = {f"{FACTOR} layout {each.device_name}": each.changes for each in gains.layouts}
+    for pair in gains.layout_pairs[:1]:
+        factors = pair.rows.assign(change=pair.rows["compiled"] - 1)
+        columns[f"{FACTOR} compiled {pair.device_name}"] = Changes(factors, less_is_better=False)
+    lines = _medians("family", gains.layouts[0].changes, columns).dropna(axis=1, how="all")
+    return lines.assign(**{name: lines[name] + 1 for name in columns if name in lines})
+
+
 GAIN_TABLES = {
     "families": GainTable(
         N_("Median change in time per image when compiled, by model family"), "every", partial(_on_each_gpu, "family")
@@ -327,6 +425,11 @@ GAIN_TABLES = {
     ),
     "gpus": GainTable(N_("The same models on two GPUs"), "every", _pairs),
     "losses": GainTable(N_("Where compiling lowers throughput"), "every", _losses),
+    "layouts": GainTable(
+        N_("Median factor of images per second, relative to eager in PyTorch’s own layout, by model family"),
+        "every_layout",
+        _families_by_layout,
+    ),
     "types": GainTable(
         N_("Median change in images per second of the compiled model relative to float16 autocast, by model family"),
         "every_type",

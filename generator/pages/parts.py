@@ -63,8 +63,9 @@ class Parts:
 
     def select(self, selection: Selection) -> pd.DataFrame:
         """Return the newest rows that a selection names. Raises `AtlasError` for a name or value that none has."""
+        rows = self.results.current if selection.get("layout") else self.results.newest
         if not (chosen := _chosen(selection)):
-            return self.results.newest
+            return rows
         found = []
         for coordinate, value in chosen:
             labels = self._labels_by(known_name("selection", coordinate, (*COORDINATES, "workload", "family")))
@@ -72,7 +73,7 @@ class Parts:
                 known = {str(each) for (each,) in labels} | {*FORESEEN.get(coordinate, ())}
                 known_name(coordinate.replace("_", " "), str(value), known)
             found.append(set(labels.get((value,), ())))
-        return self.results.newest.loc[sorted(set.intersection(*found))]
+        return rows.loc[sorted(set.intersection(*found) & {*rows.index})]
 
     def rows_of(self, labels: Iterable[int]) -> Rows:
         """Return the rows with these labels as plain values."""

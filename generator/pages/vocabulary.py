@@ -50,7 +50,6 @@ NOUNS = {
     "published row": N_n("%(count)s published row", "%(count)s published rows"),
     "published figure": N_n("%(count)s published figure", "%(count)s published figures"),
     "comparison": N_n("%(count)s comparison", "%(count)s comparisons"),
-    "CPU core": N_n("%(count)s CPU core", "%(count)s CPU cores"),
     "call": N_n("%(count)s call", "%(count)s calls"),
     "graph": N_n("%(count)s graph", "%(count)s graphs"),
 }
@@ -138,6 +137,7 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         "signed_percent": signed_percent,
         "unsigned_percent": unsigned_percent,
         "rate": lambda x: shown(words.rate(x)),
+        "ratio": lambda x, given=2: shown(language.ratio(x, given)),
         "number": lambda x, given=None: shown(language.number(x, given)),
         "date": lambda day: shown(language.date(day)),
         "name": name,
@@ -202,7 +202,7 @@ class Functions(Parts):
         """The records of each device, or of each test machine of this project."""
         gettext, own = self.language.gettext, {device.slug for device in self.atlas.machines}
         caption = gettext("Test machines") if machines else gettext("All devices")
-        cells = self.atlas.cells
+        cells = self.results.current
         return self.table(tables.devices(where(cells, cells["device"].isin(own) == machines)), caption)
 
     def models_table(self, **selection: Any) -> str:
@@ -219,6 +219,11 @@ class Functions(Parts):
         if self.atlas.listed:  # only those that are known from throughput live with their family
             cells = where(cells, cells["workload"] == "throughput")
         return self.table(tables.families(cells), self.language.gettext("Models by family"))
+
+    def rates_table(self, **selection: Any) -> str:
+        """The fastest model of each family, of runs of one variant alone."""
+        lines = tables.rates(self.select(selection))
+        return self.table(lines, self.language.gettext("Images per second of the fastest model in each family"))
 
     def environment_table(self, **selection: Any) -> str:
         """Devices and software behind the figures."""
@@ -238,7 +243,7 @@ class Functions(Parts):
 
     def sources_list(self) -> str:
         """The protocol of each source of figures, and facts that it leaves open."""
-        rows = self.atlas.cells.drop_duplicates(["origin", "profile"])
+        rows = self.results.current.drop_duplicates(["origin", "profile"])
         found = (source_of(row, self.language) for row in self.rows_of(rows.index))
         texts = {each.key: each for each in sorted(found, key=lambda each: each.key != OURS)}
         item = Markup("<dt>{}</dt>\n<dd>{}</dd>\n")
@@ -278,6 +283,16 @@ class Functions(Parts):
             return self.nothing()
         return self.tables.table(lines, table.caption(subject, self.results.by_label, self.words))
 
+    def layout_chart(self) -> str:
+        """The models that gain and lose most in channels last, eager, beside what compiling does."""
+        gains = gains_of(self.results)
+        if not gains.layout_pairs:
+            return self.nothing()
+        pair = gains.layout_pairs[0]
+        rows = pair.extremes.assign(label=[self.atlas.model[slug].label for slug in pair.extremes["model"]])
+        chart = charts.layouts(rows, gains.layouts[0].device_name, pair.device_name, self.language)
+        return self.figure("layouts", chart, self.in_explorer({"workload": "throughput"}))
+
     # Forms
 
     def speedup_matrix(self) -> str:
@@ -303,7 +318,7 @@ class Functions(Parts):
             return self.nothing()
         addresses = {
             slug: self.shared(f"{DATA}/should-i-compile/{slug}.json", partial(decision.of_device, results, slug))
-            for slug in self.atlas.device
+            for slug in (device.slug for device in self.atlas.judged)
         }
         families = self.relative("models/families/each.md")
         if short:

@@ -229,3 +229,40 @@ def test_a_broken_file_is_bad_input(runs: tuple[str, str], capsys: pytest.Captur
     Path(runs[1]).write_bytes(b"")
     assert bench("compare", *runs) == 2
     assert "contains no records" in capsys.readouterr().err
+
+
+def published(folder: Path, name: str, eager_ms: float | None, compiled_ms: float | None = None) -> str:
+    """A run file with one published row."""
+    sides = [Samples(published_mean_ms=each) if each else None for each in (eager_ms, compiled_ms)]
+    found = Measurement(eager=sides[0] or Samples(), compiled=sides[1])
+    status = Status.PASS if eager_ms and compiled_ms else Status.SKIPPED
+    row = record(PLANNED["ViT"], found=found, status=status)
+    append(folder / f"{name}.jsonl", [msgspec.structs.replace(row, origin="published", run=name)])
+    return str(folder / f"{name}.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status", "says"),
+    [
+        ((50.0, 102.0), (50.0, 205.0), 1, "Regressions, slower by more than 5% or now failing: ViT (+101.0%)."),
+        ((50.0, 102.0), (50.0, 103.0), 0, "No regression: of 1 case with a verdict"),
+        ((102.0, None), (205.0, None), 1, "Eager latency, A → B: 1 slower"),
+        ((102.0, None), (None, 205.0), 2, "Nothing can be judged: no case has a verdict."),
+    ],
+)
+def test_published_files_are_judged_without_an_interval(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    before: tuple[float | None, float | None],
+    after: tuple[float | None, float | None],
+    status: int,
+    says: str,
+) -> None:
+    assert bench("compare", published(tmp_path, "a", *before), published(tmp_path, "b", *after)) == status
+    assert says in capsys.readouterr().out
+
+
+def test_a_csv_is_to_be_imported_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("model\n")
+    assert bench("compare", str(tmp_path / "a.csv"), str(tmp_path / "a.csv")) == 2
+    assert "import it first: python -m bench import" in capsys.readouterr().err
