@@ -170,8 +170,9 @@ class Gains:
             medians = Changes(on_device).medians("family")
             distance = (on_device["change"] - on_device["family"].map(medians)).abs().dropna()
             typical = distance.groupby(on_device["family"]).idxmin()
-            for family, label in typical.items():
-                found[str(family)][str(device)] = FamilyGain(float(medians[family]), int(label))
+            families = typical.index.tolist()
+            for family, *gain in zip(families, medians[families].tolist(), typical.tolist(), strict=True):
+                found[family][device] = FamilyGain(*gain)
         return {family: of_device for family, of_device in found.items() if of_device}
 
     # ── GPUs ────────────────────────────────────────────────────────────────────────────────────────────────────────
