@@ -8,10 +8,9 @@ it.
 from __future__ import annotations
 
 from bisect import bisect
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import pandas as pd
@@ -28,9 +27,6 @@ from generator.figures.cells import Link, TableCell
 from generator.figures.markup import Line, Table, render
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
-
-MODELS, DEVICES, CHOICES = 40, 12, 24
-"""Most rows, columns and choices of batch size and mode: the page stays readable, and light."""
 
 STEPS = (1.25, 1.5, 2.0)
 """Speedups at which the colour of a gain changes. Losses change theirs at the inverse of the first."""
@@ -79,13 +75,6 @@ class Matrix:
         """Slugs of the models."""
         return tuple(dict.fromkeys(model for model, _ in self.labels))
 
-    def limited(self) -> Matrix:
-        """Return the models and devices that have the most rows, all of them where they are few."""
-        models = dict(Counter(model for model, _ in self.labels).most_common(MODELS))
-        devices = dict(Counter(device for _, device in self.labels).most_common(DEVICES))
-        kept = {(m, d): label for (m, d), label in self.labels.items() if m in models and d in devices}
-        return replace(self, labels=kept, devices=[device for device in self.devices if device in devices])
-
 
 def matrices(cells: pd.DataFrame) -> list[Matrix]:
     """Return a matrix of latencies for each mode and batch size, ``default`` and the smallest first."""
@@ -109,12 +98,6 @@ def leading(results: Results) -> Mapping[tuple[str, str, int], int]:
     """
     plain = (each for each in matrices(results.newest) if each.compile_mode == MODES[0])
     return {(model, device, each.batch_size): label for each in plain for (model, device), label in each.labels.items()}
-
-
-def limited(found: Sequence[Matrix]) -> list[Matrix]:
-    """Return the choices with the most rows, as many as a page has room for, in their order."""
-    largest = sorted(found, key=lambda each: -len(each.labels))[:CHOICES]
-    return [each.limited() for each in found if each in largest]
 
 
 def _precedence(row: Row) -> tuple[object, ...]:
@@ -156,8 +139,8 @@ class MatrixTables:
     link: Link
     place: Place
 
-    def html(self, found: Sequence[Matrix], families: Sequence[Table], rest: Sequence[str]) -> str:
-        """Return the leading view, a form that chooses among all, their legend, and the sentences of `rest`.
+    def html(self, found: Sequence[Matrix], families: Sequence[Table], origins: str) -> str:
+        """Return the leading view, a form that chooses among all, their legend, and whose figures they are.
 
         A view has the tables of one matrix, or those of `families`.
         """
@@ -173,14 +156,12 @@ class MatrixTables:
             modes=list(dict.fromkeys(each.compile_mode for each in found)),
             sizes=[(size, number(size)) for size in sizes],
             legend=self._legend(),
-            rest=rest,
+            origins=origins,
         )
 
     def families(self, gains: FamilyGains, every: str) -> Sequence[Table]:
         """Return two tables that stand side by side where there is room: all families with the first half of the
-        others, and the second half. None without gains. `every` is the address of the page that has all of them."""
-        if not gains:
-            return ()
+        others, and the second half. `every` is the address of the page that has all of them."""
         words, gettext = self.words, self.words.language.gettext
         typical = {device: self.results.by_label[gain.typical] for device, gain in gains[""].items()}
         link = Markup('<a href="{}">{}</a>')
@@ -201,9 +182,9 @@ class MatrixTables:
     def _median(self, family: str, gain: FamilyGain | None) -> TableCell:
         """Show the median speedup of a family on a GPU, whose name has the images per second of its typical model."""
         if gain is None:
-            return self._unmeasured()
+            return self._cell(None, "")
         row, speedup = self.results.by_label[gain.typical], round(1 / (1 + gain.change), 1)
-        figure, spoken = self.words.language.ratio(speedup, 1), self._spoken
+        figure, spoken = self.words.language.ratio(speedup, 1), Words(self.words.language, html=False)
         outcome = spoken.say(
             self.words.language.gettext("%(speedup)s, for example %(model)s from %(eager)s to %(compiled)s images/s"),
             speedup=figure,
@@ -254,26 +235,20 @@ class MatrixTables:
         )
         return TableCell(html, classes=f"number{apart}")
 
-    @cached_property
-    def _spoken(self) -> Words:
-        """Plain text, for screen readers."""
-        return Words(self.words.language, html=False)
-
     def _named(self, row: Row, subject: str, outcome: str) -> str:
-        """Return the name of a cell: what it says of its subject on the device of a row, in words."""
+        """Return the outcome of a model or family on the device of a row, in plain text for screen readers."""
+        spoken = Words(self.words.language, html=False)
         message = self.words.language.gettext("%(model)s on %(device)s: %(outcome)s")
-        return self._spoken.say(message, model=subject, device=self._spoken.device(row), outcome=outcome)
-
-    def _unmeasured(self, apart: str = "") -> TableCell:
-        text = self.words.phrase(self.words.language.gettext("not measured"))
-        return TableCell(Markup('<span class="atlas-unseen">{}</span>').format(text), classes=f"number{apart}")
+        return spoken.say(message, model=subject, device=spoken.device(row), outcome=outcome)
 
     def _cell(self, row: Row | None, apart: str) -> TableCell:
         """Show the speedup, or the status of a row without one, as a link whose name says it in words."""
-        gettext, spoken = self.words.language.gettext, self._spoken
+        gettext = self.words.language.gettext
         if row is None:
-            return self._unmeasured(apart)
+            nothing = Markup('<span class="atlas-unseen">{}</span>').format(self.words.phrase(gettext("not measured")))
+            return TableCell(nothing, classes=f"number{apart}")
         text: str = escape(self.words.status(row["status"]) or UNKNOWN)
+        spoken = Words(self.words.language, html=False)
         outcome, colour = spoken.status_in_words(row["status"]) or gettext("unknown"), "status"
         if is_compared(row):
             places = digits(row, "speedup")

@@ -285,17 +285,12 @@ class Functions(Parts):
         found, gains = matrix.matrices(self.atlas.cells), gains_of(self.results).largest_families
         if not found and not gains:
             return self.nothing()
-        limited, rest = matrix.limited(found), self._origins()
-        if limited != found:
-            message = self.language.gettext(
-                "The tables show only the models, devices, and batch sizes with the most records."
-            )
-            rest.append(self.more(message, {}))
-        tables = matrix.MatrixTables(self.words, self.results, self.address, self.place)
-        return tables.html(limited, tables.families(gains, self.relative("what-decides.md#by-family")), rest)
+        made = matrix.MatrixTables(self.words, self.results, self.address, self.place)
+        families = made.families(gains, self.relative("what-decides.md#by-family")) if gains else ()
+        return made.html(found, families, self._origins())
 
-    def _origins(self) -> list[str]:
-        """Say whose figures the matrix has, where they are of both origins."""
+    def _origins(self) -> str:
+        """Say whose figures the matrix has, where they are of both origins; else ""."""
         rows = self.rows_of(self.atlas.cells.drop_duplicates(["origin", "profile", "device"]).index)
         published = (source_of(row, self.language).name for row in rows if row["origin"] == "published")
         measured = {row["device"]: row for row in rows if row["origin"] == "measured"}.values()
@@ -304,9 +299,9 @@ class Functions(Parts):
         sources = self.words.names([*dict.fromkeys(published)])
         devices = gpus + [self.words.counted(self.language.ngettext(*NOUNS["CPU"], cpus), cpus)] * bool(cpus)
         if not (sources and devices):
-            return []
+            return ""
         message = self.language.gettext("Sources: %(sources)s. This project measured only latencies on %(devices)s.")
-        return [self.words.say(message, sources=sources, devices=self.words.names(devices))]
+        return self.words.say(message, sources=sources, devices=self.words.names(devices))
 
     def decision_helper(self, *, short: bool = False) -> str:
         """A form that answers, whose records go to `emit`, and the table of all records for readers without scripts.
