@@ -1,38 +1,63 @@
-"""The matrix of the first page: the speedup of each model on each device, for every batch size and mode.
+"""The matrix of the first page: the median speedup of families in throughput, and the speedup of each model in latency.
 
-Takes rows of the results; returns one `Matrix` for each batch size and mode, and the HTML of all of them. The page
-shows the first as a table; docs/assets/javascripts/matrix.js puts another in its place when a reader chooses it.
+Takes rows of the results; returns one `Matrix` of latencies for each batch size and mode, and the HTML of all views.
+The page shows the first as a table; docs/assets/javascripts/matrix.js puts another in its place when a reader chooses
+it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import pandas as pd
 from markupsafe import Markup, escape
 from packaging.version import Version
 
-from bench.statistics.verdicts import Verdict
+from bench.records.record import Workload
+from bench.statistics.processes import VARIANTS
+from bench.statistics.verdicts import Verdict, judge_change
 from generator.data.digits import digits
 from generator.data.load import Results
-from generator.data.selection import MODES, Row, is_compared, mode_order, records, version_order
+from generator.data.selection import MODES, Row, is_compared, is_comparison, mode_order, records, version_order
 from generator.figures.cells import Link, TableCell
 from generator.figures.markup import Line, Table, render
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
-
-MODELS, DEVICES, CHOICES = 40, 12, 24
-"""Most rows, columns and choices of batch size and mode: the page stays readable, and light."""
 
 STEPS = (1.25, 1.5, 2.0)
 """Speedups at which the colour of a gain changes. Losses change theirs at the inverse of the first."""
 
 Place = Callable[[Row], str]
 """Returns the address at which a page has more about a row."""
+
+
+class FamilyGain(NamedTuple):
+    """The gain of a family on a GPU in throughput."""
+
+    change: float  # of the time per image, the median of its models
+    typical: int  # the label of the row that is nearest to the median
+
+
+FamilyGains = Mapping[str, Mapping[str, FamilyGain]]
+"""By slug of the family and of the GPU. All families together come first, under ""."""
+
+
+def leading_workload(cells: pd.DataFrame) -> Workload:
+    """Return the workload that the first page shows first: throughput if more current GPUs have comparisons of it than
+    of latency.
+
+    Comparisons are current if they are from the year of the newest record or the year before. The year is that of the
+    measurement, or of the source that published it.
+    """
+    published = pd.to_numeric(cells["source_date"].str[:4], errors="coerce")
+    years = cells["measured_at"].dt.year.fillna(published)
+    is_current = is_comparison(cells) & (cells["device_type"] != "cpu") & (years >= years.max() - 1)
+    gpus = cells[is_current].groupby("workload")["device"].nunique()
+    return "throughput" if gpus.get("throughput", 0) > gpus.get("latency", 0) else "latency"
 
 
 @dataclass(frozen=True)
@@ -49,13 +74,6 @@ class Matrix:
     def models(self) -> tuple[str, ...]:
         """Slugs of the models."""
         return tuple(dict.fromkeys(model for model, _ in self.labels))
-
-    def limited(self) -> Matrix:
-        """Return the models and devices that have the most rows, all of them where they are few."""
-        models = dict(Counter(model for model, _ in self.labels).most_common(MODELS))
-        devices = dict(Counter(device for _, device in self.labels).most_common(DEVICES))
-        kept = {(m, d): label for (m, d), label in self.labels.items() if m in models and d in devices}
-        return replace(self, labels=kept, devices=[device for device in self.devices if device in devices])
 
 
 def matrices(cells: pd.DataFrame) -> list[Matrix]:
@@ -80,12 +98,6 @@ def leading(results: Results) -> Mapping[tuple[str, str, int], int]:
     """
     plain = (each for each in matrices(results.newest) if each.compile_mode == MODES[0])
     return {(model, device, each.batch_size): label for each in plain for (model, device), label in each.labels.items()}
-
-
-def limited(found: Sequence[Matrix]) -> list[Matrix]:
-    """Return the choices with the most rows, as many as a page has room for, in their order."""
-    largest = sorted(found, key=lambda each: -len(each.labels))[:CHOICES]
-    return [each.limited() for each in found if each in largest]
 
 
 def _precedence(row: Row) -> tuple[object, ...]:
@@ -120,26 +132,69 @@ def tone(verdict: Verdict, speedup: float) -> str:
 
 @dataclass(frozen=True)
 class MatrixTables:
-    """Turns matrices into HTML, with their rows from `results`."""
+    """Turns matrices and the gains of families into HTML, with their rows from `results`."""
 
     words: Words
     results: Results
     link: Link
     place: Place
 
-    def html(self, found: Sequence[Matrix], rest: str = "") -> str:
-        """Return the first matrix, a form that chooses among all, their legend, and `rest`."""
+    def html(self, found: Sequence[Matrix], families: Sequence[Table], origins: str) -> str:
+        """Return the leading view, a form that chooses among all, their legend, and whose figures they are.
+
+        A view has the tables of one matrix, or those of `families`.
+        """
         number = self.words.language.number
         sizes = sorted({each.batch_size for each in found})
+        views = {f"{each.batch_size} {each.compile_mode}": [self.table(each)] for each in found}
+        of_families = {"throughput": families} if families else {}
+        is_leading = leading_workload(self.results.newest) == "throughput"
         return render(
             "matrix.html.jinja",
-            tables=[(each, Markup(self.table(each).html())) for each in found],  # noqa: S704  # rendered
+            views=of_families | views if is_leading else views | of_families,
             _=self.words.language.gettext,
             modes=list(dict.fromkeys(each.compile_mode for each in found)),
             sizes=[(size, number(size)) for size in sizes],
             legend=self._legend(),
-            rest=rest,
+            origins=origins,
         )
+
+    def families(self, gains: FamilyGains, every: str) -> Sequence[Table]:
+        """Return two tables that stand side by side where there is room: all families with the first half of the
+        others, and the second half. `every` is the address of the page that has all of them."""
+        words, gettext = self.words, self.words.language.gettext
+        typical = {device: self.results.by_label[gain.typical] for device, gain in gains[""].items()}
+        link = Markup('<a href="{}">{}</a>')
+        devices = (link.format(self.link("device", each), words.device(row)) for each, row in typical.items())
+        head = (TableCell(words.heading("family")), *(TableCell(device, classes="number") for device in devices))
+        lines = []
+        for family, of_device in gains.items():
+            name = family or gettext("All families")
+            address = self.link("family", family) if family else every
+            named = TableCell(link.format(address, words.value(name) if family else words.phrase(name)))
+            lines.append(Line((named, *(self._median(name, of_device.get(device)) for device in typical))))
+        middle = (len(lines) + 1) // 2
+        headline, more = gettext("Median speedup when compiled"), gettext("More families")
+        shared = words.selection([*typical.values()], skip=("model", "batch_size", "compile_mode", "origin"))
+        parts = (words.facts([words.phrase(headline), shared]), lines[:middle]), (words.phrase(more), lines[middle:])
+        return [Table(caption, head, tuple(part), sortable=False) for caption, part in parts if part]
+
+    def _median(self, family: str, gain: FamilyGain | None) -> TableCell:
+        """Show the median speedup of a family on a GPU, whose name has the images per second of its typical model."""
+        if gain is None:
+            return self._cell(None, "")
+        row, speedup = self.results.by_label[gain.typical], round(1 / (1 + gain.change), 1)
+        figure, spoken = self.words.language.ratio(speedup, 1), Words(self.words.language, html=False)
+        outcome = spoken.say(
+            self.words.language.gettext("%(speedup)s, for example %(model)s from %(eager)s to %(compiled)s images/s"),
+            speedup=figure,
+            model=row["model_label"],
+            **{variant: spoken.rate(row[f"{variant}_images_s"]) for variant in VARIANTS},
+        )
+        name = self._named(row, family, outcome)
+        html = Markup('<a href="{}" aria-label="{}" title="{}">{}</a>')
+        html = html.format(self.place(row), name, name, self.words.value(figure))
+        return TableCell(html, classes=f"number {tone(judge_change(gain.change), speedup)}".strip())
 
     def table(self, matrix: Matrix) -> Table:
         """Return a matrix as a table: the model with the largest gain first, accelerators before CPUs."""
@@ -180,6 +235,12 @@ class MatrixTables:
         )
         return TableCell(html, classes=f"number{apart}")
 
+    def _named(self, row: Row, subject: str, outcome: str) -> str:
+        """Return the outcome of a model or family on the device of a row, in plain text for screen readers."""
+        spoken = Words(self.words.language, html=False)
+        message = self.words.language.gettext("%(model)s on %(device)s: %(outcome)s")
+        return spoken.say(message, model=subject, device=spoken.device(row), outcome=outcome)
+
     def _cell(self, row: Row | None, apart: str) -> TableCell:
         """Show the speedup, or the status of a row without one, as a link whose name says it in words."""
         gettext = self.words.language.gettext
@@ -187,7 +248,7 @@ class MatrixTables:
             nothing = Markup('<span class="atlas-unseen">{}</span>').format(self.words.phrase(gettext("not measured")))
             return TableCell(nothing, classes=f"number{apart}")
         text: str = escape(self.words.status(row["status"]) or UNKNOWN)
-        spoken = Words(self.words.language, html=False)  # plain text, for screen readers
+        spoken = Words(self.words.language, html=False)
         outcome, colour = spoken.status_in_words(row["status"]) or gettext("unknown"), "status"
         if is_compared(row):
             places = digits(row, "speedup")
@@ -196,8 +257,7 @@ class MatrixTables:
             text, outcome = self.words.value(figure), spoken.noted(figure, spoken.named("verdict", row["verdict"]))
         if row["verdict"] == "doubtful":
             text = Markup('{}<span class="doubt">{}</span>').format(text, DOUBT)
-        message = gettext("%(model)s on %(device)s: %(outcome)s")
-        name = spoken.say(message, model=row["model_label"], device=spoken.device(row), outcome=outcome)
+        name = self._named(row, row["model_label"], outcome)
         html = Markup('<a href="{}" aria-label="{}">{}</a>').format(self.place(row), name, text)
         return TableCell(html, classes=f"number {colour}{apart}".strip())
 

@@ -404,9 +404,8 @@ class Atlas(_Cells):
     has_checked_gpu = property(lambda self: any(each.device != "cpu" for each in self.results.selfchecks))
     estimated_devices = property(lambda self: [self.device[slug].label for slug in self.results.estimates.devices])
 
-    # Numbers of rows: of the guide of 2023, of other benchmarks, and of measured ones, those without figures included.
+    # Numbers of rows: of the guide of 2023, and of measured ones, those without figures included.
     published = property(lambda self: self.values("run").count("huggingface-2023"))
-    imported = property(lambda self: self.values("origin").count("published") - self.published)
     measured = property(lambda self: self.values("origin").count("measured"))
 
     @cached_property

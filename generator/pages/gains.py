@@ -21,6 +21,7 @@ from generator.data.load import Results
 from generator.data.registry import CHANGE, COORDINATES, FACTOR, IMAGES, N_, RATE
 from generator.data.selection import Rows, grouped, is_trusted, version_order, where
 from generator.figures.drawing import Box
+from generator.figures.matrix import FamilyGain, FamilyGains
 from generator.figures.words import Words
 
 FEWEST = 5
@@ -28,6 +29,9 @@ FEWEST = 5
 
 NAMED = 5
 """Families that a chart or a sentence names at each end."""
+
+LARGEST = 20
+"""Families that the first page names: those with the most models."""
 
 MOST_REGRESSIONS = 20
 
@@ -193,6 +197,21 @@ class Gains:
         """Rank correlation, by Spearman, of the arithmetic intensity with the change: above zero, more intensity goes
         with less gain."""
         return _rank_correlation(self.every.rows[["intensity", "change"]].dropna())
+
+    @cached_property
+    def largest_families(self) -> FamilyGains:
+        """The gains of all families together and of the largest ones on each GPU, the largest first."""
+        rows = pd.concat([self.every.rows.assign(family=""), self.every.rows])
+        largest = rows.groupby("family")["model"].nunique().nlargest(1 + LARGEST).index  # "" has all models
+        found: dict[str, dict[str, FamilyGain]] = {family: {} for family in largest}
+        for (device,), on_device in grouped(rows[rows["family"].isin(largest)], "device"):
+            medians = Changes(on_device).medians("family")
+            distance = (on_device["change"] - on_device["family"].map(medians)).abs().dropna()
+            typical = distance.groupby(on_device["family"]).idxmin()
+            families = typical.index.tolist()
+            for family, *gain in zip(families, medians[families].tolist(), typical.tolist(), strict=True):
+                found[family][device] = FamilyGain(*gain)
+        return {family: of_device for family, of_device in found.items() if of_device}
 
     # ── GPUs ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

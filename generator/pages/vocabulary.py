@@ -50,6 +50,7 @@ NOUNS = {
     "published row": N_n("%(count)s published row", "%(count)s published rows"),
     "published figure": N_n("%(count)s published figure", "%(count)s published figures"),
     "comparison": N_n("%(count)s comparison", "%(count)s comparisons"),
+    "CPU": N_n("%(count)s CPU", "%(count)s CPUs"),
     "call": N_n("%(count)s call", "%(count)s calls"),
     "graph": N_n("%(count)s graph", "%(count)s graphs"),
 }
@@ -296,17 +297,28 @@ class Functions(Parts):
     # Forms
 
     def speedup_matrix(self) -> str:
-        """Every model on every device, a table for each batch size and mode."""
-        found = matrix.matrices(self.atlas.cells)
-        if not found:
+        """The median speedup of families in throughput, and that of every model in latency on every device, a table
+        for each batch size and mode."""
+        found, gains = matrix.matrices(self.atlas.cells), gains_of(self.results).largest_families
+        if not found and not gains:
             return self.nothing()
-        limited, rest = matrix.limited(found), ""
-        if limited != found:
-            message = self.language.gettext(
-                "The tables show only the models, devices, and batch sizes with the most records."
-            )
-            rest = Markup('<p class="table-rest">{}</p>').format(self.more(message, {}))
-        return matrix.MatrixTables(self.words, self.results, self.address, self.place).html(limited, rest)
+        made = matrix.MatrixTables(self.words, self.results, self.address, self.place)
+        families = made.families(gains, self.relative("what-decides.md#by-family")) if gains else ()
+        return made.html(found, families, self._origins())
+
+    def _origins(self) -> str:
+        """Say whose figures the matrix has, where they are of both origins; else ""."""
+        rows = self.rows_of(self.atlas.cells.drop_duplicates(["origin", "profile", "device"]).index)
+        published = (source_of(row, self.language).name for row in rows if row["origin"] == "published")
+        measured = {row["device"]: row for row in rows if row["origin"] == "measured"}.values()
+        gpus = [row["device_name"] for row in measured if row["device_type"] != "cpu"]
+        cpus = len(measured) - len(gpus)
+        sources = self.words.names([*dict.fromkeys(published)])
+        devices = gpus + [self.words.counted(self.language.ngettext(*NOUNS["CPU"], cpus), cpus)] * bool(cpus)
+        if not (sources and devices):
+            return ""
+        message = self.language.gettext("Sources: %(sources)s. This project measured only latencies on %(devices)s.")
+        return self.words.say(message, sources=sources, devices=self.words.names(devices))
 
     def decision_helper(self, *, short: bool = False) -> str:
         """A form that answers, whose records go to `emit`, and the table of all records for readers without scripts.

@@ -6,9 +6,9 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Page, Request, ViewportSize, expect
+from playwright.sync_api import Browser, Page, Request, ViewportSize, expect
 
-from browser.kinds import arrived, enter
+from browser.kinds import PREFIXES, arrived, enter
 
 pytestmark = pytest.mark.browser
 
@@ -27,12 +27,32 @@ def test_the_first_screen_has_the_matrix_and_an_answer(page: Page, hosted_site: 
     assert page.locator(".md-sidebar:visible").count() == 0
 
 
-def test_batch_size_and_mode_are_chosen_by_keyboard(page: Page, hosted_site: str) -> None:
+@pytest.mark.parametrize("code", PREFIXES)
+def test_a_phone_without_scripts_shows_the_gain_on_todays_gpus(code: str, browser: Browser, hosted_site: str) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844}, java_script_enabled=False)
+    page.goto(hosted_site + PREFIXES[code])
+    expect(page.locator(".matrix form")).to_be_hidden()
+    table = page.locator(".matrix table").first
+    expect(table.get_by_role("link", name="RTX 5090", exact=True)).to_be_in_viewport(ratio=1)
+    of_all = table.locator("tbody tr").first.locator("td a")
+    expect(of_all).to_have_text([re.compile(r"^\d\.\d×$")] * 3)
+    for cell in of_all.all():
+        expect(cell).to_be_in_viewport(ratio=1)
+        expect(cell).to_have_accessible_name(re.compile(r"RTX.*[\d,]{5}.*[\d,]{5}.*(images|张|枚|صورة)"))
+    of_all.first.click()
+    expect(page.locator(":target")).to_be_in_viewport()
+    page.close()
+
+
+def test_workload_batch_size_and_mode_are_chosen_by_keyboard(page: Page, hosted_site: str) -> None:
     enter(page, f"{hosted_site}modes/")
     page.evaluate("window.sameDocument = true")
     page.locator(".md-header .md-logo").first.evaluate("link => link.click()")
     arrived(page, hosted_site)
     batch, mode = (page.locator(f".matrix select[name={name}]") for name in ("batch", "mode"))
+    expect(batch).to_be_hidden()
+    page.locator(".matrix").get_by_label("Throughput", exact=True).focus()
+    page.keyboard.press("ArrowLeft")
     expect(page.locator(".matrix caption")).to_contain_text("batch size 1 · mode default")
     batch.focus()
     page.keyboard.type("16")

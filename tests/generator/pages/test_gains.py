@@ -37,6 +37,15 @@ def test_families_are_ordered_by_their_medians_with_one_for_each_gpu(tmp_path: P
     assert (first["models"], second["change on RTX 4090"]) == (5, None)
 
 
+def test_the_first_page_has_all_families_and_then_the_largest(tmp_path: Path) -> None:
+    found = gains(tmp_path, *family("few", -0.9), *CONV, *VIT, throughput("vit5", 100.0, 200.0))
+    assert [*found.largest_families] == ["", "vit", "cnn"], "none of a few models"
+    gain = found.largest_families["cnn"]["rtx-5090"]
+    assert gain.change == pytest.approx(-0.5)
+    assert found.every.rows["model"].loc[gain.typical] == "cnn2"
+    assert found.largest_families[""]["rtx-5090"].change == found.every.box.median
+
+
 def test_losses_begin_with_the_worst(tmp_path: Path) -> None:
     found = gains(tmp_path, *CONV, *family("vit", 0.3, 0.5))
     assert found.every.slower == 2

@@ -196,6 +196,7 @@ SHOWN = {
     "throughput": (
         *(f"gain_table('{of}')" for of in ("families", "intensity", "gpus", "losses", "types")),
         *(f"gain_table('{of}', device='rtx-5090')" for of in ("history", "regressions", "equal")),
+        "speedup_matrix()",
     ),
     "arabic": ("7.5 | ms", "atlas.devices | names", "latency_table(device='t4')", "latency_chart(device='t4')"),
 }
