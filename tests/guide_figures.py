@@ -92,7 +92,7 @@ def proper_names() -> set[str]:
     """Return names that no language translates: of the glossary, of the records, and of months in English."""
     columns = (
         *("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch"),
-        *("compile_mode", "dtype", "family", "source_title", "source_licence"),
+        *("compile_mode", "dtype", "family", "layout", "source_title", "source_licence"),
     )
     results = load()
     found = {row[column] for row in results.by_label for column in columns}

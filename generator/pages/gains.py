@@ -201,7 +201,8 @@ class Gains:
     @cached_property
     def largest_families(self) -> FamilyGains:
         """The gains of all families together and of the largest ones on each GPU, the largest first."""
-        rows = pd.concat([self.every.rows.assign(family=""), self.every.rows])
+        of_families = self.every.rows[self.every.rows["family"] != ""]
+        rows = pd.concat([self.every.rows.assign(family=""), of_families])
         largest = rows.groupby("family")["model"].nunique().nlargest(1 + LARGEST).index  # "" has all models
         found: dict[str, dict[str, FamilyGain]] = {family: {} for family in largest}
         for (device,), on_device in grouped(rows[rows["family"].isin(largest)], "device"):
