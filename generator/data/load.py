@@ -9,7 +9,7 @@ any other: it has a status and a reason, and no figures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from bench.plans.models import MODELS
 from bench.records.documents import Capture, Selfcheck, newest_capture, newest_of_each_device
 from bench.records.record import RESULTS, TOY
 from bench.records.run_file import run_files
+from generator.data.accuracies import Accuracies, read_accuracies
 from generator.data.estimates import Estimates, estimate
 from generator.data.families import family_slug
 from generator.data.lint import Anomaly, gathered, lint, lint_alone
@@ -44,6 +45,7 @@ class Results:
     examples: Capture | None = None  # the newest
     selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
+    accuracies: Accuracies = field(default_factory=dict)
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -63,6 +65,14 @@ class Results:
     def trusted(self) -> frozenset[int]:
         """The labels of the newest rows that are comparisons, and that nothing doubts."""
         return frozenset(self.newest.index[is_trusted(self.newest)])
+
+    @cached_property
+    def sound(self) -> pd.DataFrame:
+        """The newest rows that nothing doubts but that their two variants had unequal batches: the figures of a variant
+        can still be compared with those of the same variant in another row."""
+        doubts = self.doubts.items()
+        doubted = [label for label, found in doubts if {each.kind for each in found} != {"unequal_batches"}]
+        return self.newest[~self.newest.index.isin(doubted)]
 
     @cached_property
     def own_devices(self) -> frozenset[str]:
@@ -132,6 +142,7 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
         examples=newest_capture(results),
         selfchecks=newest_of_each_device(results),
         own_runs=own_runs,
+        accuracies=read_accuracies(results),
     )
 
 

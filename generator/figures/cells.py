@@ -144,6 +144,18 @@ class Cells:
         name, size = _breakable(self.linked("model", row)), self.words.coordinate("input_size", row)
         return TableCell(above(name, size), f"{row['model']} {len(row['input_size'])} {row['input_size']}")
 
+    def column_pretrained(self, _name: str, weights: str, row: Row) -> TableCell:
+        """Show a model, with the size of its images and the tag of its weights below it."""
+        tag = Markup("<code>{}</code>").format(weights.partition(".")[2])
+        below = self.words.facts([self.words.coordinate("input_size", row), tag])
+        return TableCell(above(_breakable(self.linked("model", row)), below), weights)
+
+    def column_top1(self, _name: str, value: float, _row: Row) -> TableCell:
+        return number_cell(self.words.value(self.words.language.percent(value, 2)), value)
+
+    def column_frontier(self, _name: str, variants: tuple[str, ...], _row: Row) -> TableCell:
+        return TableCell(self.words.names([self.words.named("variant", each) for each in variants]))
+
     def column_interval(self, _name: str, low: float, row: Row) -> TableCell:
         ends = (self.words.language.number(row[end], digits(row, "speedup")) for end in ("speedup_low", "speedup_high"))
         return number_cell(self.words.value("–".join(ends)), low)

@@ -134,6 +134,21 @@ class Curve:
 Curves = tuple[Curve, ...]
 """Lines over steps, on a logarithmic scale. Where two coincide, the first and wider one shows on both sides."""
 
+Point = tuple[float, float, str]
+"""Images per second, an accuracy in percent, and a name."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The accuracy that is left at each throughput: points, the most accurate first, with a step down after each.
+
+    The throughput is on a logarithmic scale, and so is the share of errors: from 80% to 90% is as far as from 60% to
+    80%. Names stand where there is room, from the most accurate compiled model down.
+    """
+
+    eager: tuple[Point, ...]
+    compiled: tuple[Point, ...]
+
 
 # ── SVG ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -142,15 +157,17 @@ _STYLE = Path(__file__).with_name("drawing.mplstyle")
 _DARK = {light.encode(): dark.encode() for light, dark in COLOURS.values()}
 
 
-def svg(drawing: Drawing | Curves, *, mirrored: bool = False, dark: bool = False) -> bytes:
+def svg(drawing: Drawing | Curves | Steps, *, mirrored: bool = False, dark: bool = False) -> bytes:
     """Return the drawing as SVG. Finished ones are kept on disk by their content."""
     content = _SVG.get(f"{version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
     return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content) if dark else content
 
 
-def height(drawing: Drawing | Curves) -> int:
+def height(drawing: Drawing | Curves | Steps) -> int:
     """Return the height in pixels."""
-    return 300 if isinstance(drawing, tuple) else round(_Layout(drawing).height)
+    return (
+        round(_Layout(drawing).height) if isinstance(drawing, Drawing) else 300 if isinstance(drawing, tuple) else 380
+    )
 
 
 @cache
@@ -162,10 +179,12 @@ def version(*modules: str) -> str:
     return mpl.__version__ + hashlib.sha256(b"".join(code)).hexdigest()
 
 
-def _saved(drawing: Drawing | Curves, mirrored: bool) -> bytes:
+def _saved(drawing: Drawing | Curves | Steps, mirrored: bool) -> bytes:
     canvas = Canvas(height(drawing), mirrored=mirrored)
     if isinstance(drawing, tuple):
         _draw_curves(canvas, drawing)
+    elif isinstance(drawing, Steps):
+        _draw_steps(canvas, drawing)
     else:
         draw(canvas, drawing)
     # Text stays text, in a font of the reader's system, which is rarely wider than the one that measured it.
@@ -398,6 +417,36 @@ def _draw_curves(canvas: Canvas, curves: Curves) -> None:
         style = "dashed" if curve.dashed else "solid"
         at = range(1, len(curve.values) + 1)
         axes.plot(at, curve.values, color=_light(curve.role), linewidth=curve.width, linestyle=style)
+
+
+def _draw_steps(canvas: Canvas, steps: Steps) -> None:
+    points = steps.eager + steps.compiled
+    rates, errors = [rate for rate, _, _ in points], [100 - top1 for _, top1, _ in points]
+    low, high = min(rates) / 1.2, max(rates) * 1.2
+    axes = canvas.axes(40, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
+    axes.set(xscale="log", yscale="log", xlim=(high, low) if canvas.mirrored else (low, high))
+    axes.set(ylim=(max(errors) * 1.05, min(errors) / 1.15))  # room for a name above the first point
+    ticks = log_ticks(low, high)
+    accuracies = [top1 for top1 in (95, 90, 85, 80, 70, 60, 40, 20) if min(errors) <= 100 - top1 <= max(errors)]
+    axes.set_xticks(ticks, [f"{tick:,.6g}" for tick in ticks])
+    axes.set_yticks([100 - top1 for top1 in accuracies], [*map(str, accuracies)])
+    axes.set_xticks([], minor=True)
+    axes.set_yticks([], minor=True)
+    axes.grid(color=_light("grid"))
+    axes.set_axisbelow(True)
+    if canvas.mirrored:
+        axes.yaxis.tick_right()
+    roles: tuple[Role, ...] = ("eager", "compiled")
+    for role, of_role in zip(roles, (steps.eager, steps.compiled), strict=True):
+        at = [rate for rate, _, _ in of_role], [100 - top1 for _, top1, _ in of_role]
+        axes.plot(*at, color=_light(role), drawstyle="steps-pre", marker="o", markersize=5, linewidth=1.8)
+    above = -_LINE
+    for rate, top1, name in steps.compiled:
+        x, y = axes.transData.transform((rate, 100 - top1))
+        start, middle = (WIDTH - x if canvas.mirrored else x) + _GAP, canvas.height - y - _GAP
+        if middle - above >= _LINE - 2 and start + _width(name) <= WIDTH:
+            canvas.text(start, middle, name)
+            above = middle
 
 
 def _light(role: Role) -> str:

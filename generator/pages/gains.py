@@ -222,9 +222,7 @@ class Gains:
     def _sound(self) -> pd.DataFrame:
         """The rows that nothing doubts but that their two variants had unequal batches: each variant can still be
         compared with itself."""
-        doubts = self._results.doubts.items()
-        doubted = [label for label, found in doubts if {each.kind for each in found} != {"unequal_batches"}]
-        return self._cells[~self._cells.index.isin(doubted)]
+        return self._cells[self._cells.index.isin(self._results.sound.index)]
 
 
 def _rank_correlation(two: pd.DataFrame) -> float:

@@ -1,9 +1,9 @@
 """The functions and filters of page expressions: tables, charts and files of `Results` in one language.
 
-A page writes ``{{ latency_table(device="a100", brief=true) }}`` or ``{{ row.eager_ms | ms }}``; ``atlas`` and ``gains``
-are described in `generator.pages.atlas` and `generator.pages.gains`. Keyword arguments select rows: by a coordinate of
-`generator.data.registry`, by workload or by family, with slugs and names from the records. An unknown one is an
-`AtlasError` with the nearest ones. A brief caption follows another one of its section.
+A page writes ``{{ latency_table(device="a100", brief=true) }}`` or ``{{ row.eager_ms | ms }}``; ``atlas``, ``gains``
+and ``frontiers`` are described in `generator.pages.atlas`, `.gains` and `.frontier`. Keyword arguments select rows: by
+a coordinate of `generator.data.registry`, by workload or by family, with slugs and names from the records. An unknown
+one is an `AtlasError` with the nearest ones. A brief caption follows another one of its section.
 
 Where no record has what a table or chart shows, a sentence says so in its place. A page that leaves its section out
 asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for ``mode_table``, and
@@ -33,7 +33,7 @@ from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
-from generator.pages import decision, documents, downloads, explorer
+from generator.pages import decision, documents, downloads, explorer, frontier
 from generator.pages.atlas import Atlas
 from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
 from generator.pages.parts import Emit, Parts, RowTable, known_name
@@ -66,7 +66,7 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
     functions = Functions(atlas, emit, address)
     named = {name: getattr(functions, name) for name in vars(Functions) if not name.startswith("_")}
     named |= {name: partial(functions.rows_table, table) for name, table in ROW_TABLES.items()}
-    named |= {each.__name__: partial(each, functions) for each in documents.FUNCTIONS}
+    named |= {each.__name__: partial(each, functions) for each in (*documents.FUNCTIONS, *frontier.FUNCTIONS)}
 
     def on_page(function: Callable[..., str]) -> Callable[..., str]:
         @jinja2.pass_context
@@ -77,6 +77,7 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
         return called
 
     objects = {"atlas": atlas, "gains": gains_of(results), "examples": results.examples}
+    objects["frontiers"] = frontier.frontiers_of(results)
     return {**objects, **{name: on_page(each) for name, each in named.items()}, **filters(language)}
 
 
@@ -137,7 +138,8 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         "unsigned_percent": unsigned_percent,
         "rate": lambda x: shown(words.rate(x)),
         "number": lambda x, given=None: shown(language.number(x, given)),
-        "date": lambda day: shown(language.date(day)),
+        "ratio": lambda x: shown(language.ratio(x, digits(x, 2))),
+        "date": lambda day: shown(language.iso_date(day) if isinstance(day, str) else language.date(day)),
         "name": name,
         "names": names,
         "counted": counted,
