@@ -443,7 +443,7 @@ def _draw_steps(canvas: Canvas, steps: Steps) -> None:
     above = -_LINE
     for rate, top1, name in steps.compiled:
         x, y = axes.transData.transform((rate, 100 - top1))
-        start, middle = (WIDTH - x if canvas.mirrored else x) + _GAP, canvas.height - y - _GAP
+        start, middle = (WIDTH - x if canvas.mirrored else x) + _GAP, canvas.height - y - _GAP - 2
         if middle - above >= _LINE - 2 and start + _width(name) <= WIDTH:
             canvas.text(start, middle, name)
             above = middle

@@ -179,7 +179,7 @@ def model_choice(parts: Parts) -> str:
         "accuracy": gettext("The fastest models with a top-1 accuracy of at least %(least)s"),
         "speed": gettext("The most accurate models with at least %(least)s"),
         "images_s": gettext("%(value)s images/s"),
-        "none": gettext("No model on this GPU reaches that."),
+        "none": gettext("No model reaches that on this device."),
         "invalid": gettext("Enter an accuracy of at most 100%, or a number of images per second."),
         "failed": gettext("The records could not be loaded. The table below has them all."),
         "best": BEST,
