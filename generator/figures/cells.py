@@ -145,10 +145,10 @@ class Cells:
         return TableCell(above(name, size), f"{row['model']} {len(row['input_size'])} {row['input_size']}")
 
     def column_pretrained(self, _name: str, weights: str, row: Row) -> TableCell:
-        """Show a model, with the size of its images and the tag of its weights below it."""
-        tag = Markup("<code>{}</code>").format(weights.partition(".")[2])
-        below = self.words.facts([self.words.coordinate("input_size", row), tag])
-        return TableCell(above(_breakable(self.linked("model", row)), below), weights)
+        """Show a model, with the tag of its weights and the size of its images below it."""
+        tag, size = weights.partition(".")[2], self.words.coordinate("input_size", row)
+        below = Markup("<code>{}</code> {}").format(tag, size)
+        return TableCell(above(self.linked("model", row), below), weights)
 
     def column_top1(self, _name: str, value: float, _row: Row) -> TableCell:
         return number_cell(self.words.value(self.words.language.percent(value, 2)), value)

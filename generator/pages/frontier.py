@@ -182,6 +182,7 @@ def model_choice(parts: Parts) -> str:
         "none": gettext("No model reaches that on this device."),
         "invalid": gettext("Enter an accuracy of at most 100%, or a number of images per second."),
         "failed": gettext("The records could not be loaded. The table below has them all."),
+        "rate": {each: words.heading(f"{each}_images_s") for each in VARIANTS},
         "best": BEST,
     }
     return render(
