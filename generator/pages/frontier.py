@@ -113,7 +113,6 @@ def _ranked(rows: pd.DataFrame, sound: pd.Index) -> pd.DataFrame:
     return rows
 
 
-@lru_cache(maxsize=2)
 def as_json(results: Results, link: Callable[[str, str], str]) -> str:
     """Return all models that can be among the `BEST` for some choice, for the script: the same in all languages.
 
@@ -138,31 +137,35 @@ def as_json(results: Results, link: Callable[[str, str], str]) -> str:
 _HEADLINE = N_("Accuracy and throughput on the frontier, eager and compiled")
 
 
+def frontiers(parts: Parts) -> Sequence[Frontier]:
+    """The frontier of each device."""
+    return frontiers_of(parts.results)
+
+
 def frontier_table(parts: Parts, *, device: str) -> str:
     """The models on the frontier of a device."""
     lines, words = _frontier(parts, device).lines, parts.words
     rows = parts.rows_of(lines.index)
-    facts = [words.phrase(parts.language.gettext(_HEADLINE)), words.selection(rows, skip=("batch_size",))]
+    facts = [words.phrase(parts.language.gettext(_HEADLINE)), words.device(rows[0])]
     return parts.tables.table(lines, words.facts(facts))
 
 
 def frontier_chart(parts: Parts, *, device: str) -> str:
     """Both frontiers of a device."""
     frontier, gettext, number = _frontier(parts, device), parts.language.gettext, parts.language.number
-    plain_words, words = Words(parts.language, html=False), parts.words
-    rows = parts.rows_of(frontier.lines.index)
+    words, text, headline = parts.words, Words(parts.language, html=False), gettext(_HEADLINE)
+    found = gettext("The frontier has %(eager)s models in eager mode and %(compiled)s compiled, with %(both)s on both.")
     counts = {name: number(len(getattr(frontier, name))) for name in (*VARIANTS, "both")}
-    alt = gettext("The frontier has %(eager)s models in eager mode and %(compiled)s compiled, with %(both)s on both.")
-    headline = gettext(_HEADLINE)
-    columns = [frontier.rows.loc[getattr(frontier, each)] for each in VARIANTS]
-    lines = [
-        tuple(zip(rows[f"{each}_images_s"], 100 * rows["top1"], rows["model_label"], strict=True))
-        for each, rows in zip(VARIANTS, columns, strict=True)
-    ]
+    lines = []
+    for variant in VARIANTS:
+        rows = frontier.rows.loc[frontier.on(variant)]
+        figures = plain(rows[f"{variant}_images_s"]), plain(100 * rows["top1"]), plain(rows["model_label"])
+        lines.append(tuple(zip(*figures, strict=True)))
+    selection = words.selection(parts.rows_of(frontier.lines.index), skip=("batch_size",))
     chart = Chart(
         Steps(*lines),
-        plain_words.sentences([plain_words.say(gettext("%(headline)s."), headline=headline), words.say(alt, **counts)]),
-        words.facts([words.phrase(headline), words.selection(rows, skip=("batch_size",))]),
+        text.sentences([text.say(gettext("%(headline)s."), headline=headline), text.say(found, **counts)]),
+        words.facts([words.phrase(headline), selection]),
         words.facts([gettext("top-1 accuracy in %"), gettext("images/s, logarithmic scale")]),
         tuple((words.named("variant", each), each) for each in VARIANTS),
     )
@@ -176,7 +179,7 @@ def model_choice(parts: Parts) -> str:
     gettext, words = parts.language.gettext, Words(parts.language, html=False)
     link = partial(parts.address, page="index.md")
     texts = {
-        "accuracy": gettext("The fastest models with a top-1 accuracy of at least %(least)s"),
+        "accuracy": gettext("The fastest models with an accuracy of at least %(least)s"),
         "speed": gettext("The most accurate models with at least %(least)s"),
         "images_s": gettext("%(value)s images/s"),
         "none": gettext("No model reaches that on this device."),
@@ -192,9 +195,7 @@ def model_choice(parts: Parts) -> str:
         data=parts.shared(f"{DATA}/which-model.json", partial(as_json, parts.results, link)),
         devices=[(each.device, words.value(parts.atlas.device[each.device].label)) for each in frontiers],
         variants=[(each, words.named("variant", each)) for each in reversed(VARIANTS)],
-        headings=[
-            words.heading(each) for each in ("pretrained", "top1", "eager_images_s", "compiled_images_s", "speedup")
-        ],
+        headings=[words.heading(each) for each in ("pretrained", "top1", "speedup")],
         accuracy=round(100 * GOAL),
         speed=SPEED,
     )

@@ -1,9 +1,9 @@
 """The functions and filters of page expressions: tables, charts and files of `Results` in one language.
 
-A page writes ``{{ latency_table(device="a100", brief=true) }}`` or ``{{ row.eager_ms | ms }}``; ``atlas``, ``gains``
-and ``frontiers`` are described in `generator.pages.atlas`, `.gains` and `.frontier`. Keyword arguments select rows: by
-a coordinate of `generator.data.registry`, by workload or by family, with slugs and names from the records. An unknown
-one is an `AtlasError` with the nearest ones. A brief caption follows another one of its section.
+A page writes ``{{ latency_table(device="a100", brief=true) }}`` or ``{{ row.eager_ms | ms }}``; ``atlas`` and ``gains``
+are described in `generator.pages.atlas` and `generator.pages.gains`. Keyword arguments select rows: by a coordinate of
+`generator.data.registry`, by workload or by family, with slugs and names from the records. An unknown one is an
+`AtlasError` with the nearest ones. A brief caption follows another one of its section.
 
 Where no record has what a table or chart shows, a sentence says so in its place. A page that leaves its section out
 asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for ``mode_table``, and
@@ -77,7 +77,6 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
         return called
 
     objects = {"atlas": atlas, "gains": gains_of(results), "examples": results.examples}
-    objects["frontiers"] = frontier.frontiers_of(results)
     return {**objects, **{name: on_page(each) for name, each in named.items()}, **filters(language)}
 
 
