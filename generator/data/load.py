@@ -14,14 +14,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from bench.errors import AtlasError
+from bench.exchange.transfer import Known, Whole, rows as csv_rows
 from bench.plans.models import MODELS
 from bench.records.documents import Capture, Selfcheck, newest_capture, newest_of_each_device
-from bench.records.record import RESULTS, TOY
+from bench.records.record import RESULTS, TOY, Name
 from bench.records.run_file import run_files
-from generator.data.accuracies import Accuracies, read_accuracies
 from generator.data.estimates import Estimates, estimate
 from generator.data.families import family_slug
 from generator.data.lint import Anomaly, gathered, lint, lint_alone
@@ -45,7 +46,8 @@ class Results:
     examples: Capture | None = None  # the newest
     selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
-    accuracies: Accuracies = field(default_factory=dict)
+    accuracies: Mapping[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
+    """The weights with the best top-1 on ImageNet, and that share, by timm's architecture and image size (``224×224``)."""
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -68,8 +70,8 @@ class Results:
 
     @cached_property
     def sound(self) -> pd.DataFrame:
-        """The newest rows that nothing doubts but that their two variants had unequal batches: the figures of a variant
-        can still be compared with those of the same variant in another row."""
+        """The newest rows that nothing doubts but that their variants had unequal batches: each variant can still be
+        compared with itself."""
         doubts = self.doubts.items()
         doubted = [label for label, found in doubts if {each.kind for each in found} != {"unequal_batches"}]
         return self.newest[~self.newest.index.isin(doubted)]
@@ -142,8 +144,23 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
         examples=newest_capture(results),
         selfchecks=newest_of_each_device(results),
         own_runs=own_runs,
-        accuracies=read_accuracies(results),
+        accuracies=_accuracies(results / "published" / "timm-imagenet.csv"),
     )
+
+
+class _Accuracy(msgspec.Struct):
+    model: Name  # the architecture, a dot, and the tag of the weights
+    img_size: Whole
+    top1: Known  # percent
+
+
+def _accuracies(path: Path) -> Mapping[tuple[str, str], tuple[str, float]]:
+    best: dict[tuple[str, str], tuple[str, float]] = {}
+    for _, row in csv_rows(path, _Accuracy, ("model", "img_size")) if path.exists() else ():
+        case = row.model.partition(".")[0], f"{row.img_size}×{row.img_size}"
+        if case not in best or row.top1 / 100 > best[case][1]:
+            best[case] = row.model, row.top1 / 100
+    return best
 
 
 # ── Columns that depend on other files ────────────────────────────────────────────────────────────────────────────────

@@ -38,8 +38,8 @@ NAME = 18
 SCALES = {"flop": 1e9, "eager_flop_s": 1e12, "compiled_flop_s": 1e12}
 """Units in which figures are shown: GFLOP and TFLOP/s."""
 
-PLACES = {"eager_peak_memory_gb": 3, "compiled_peak_memory_gb": 3, "memory_gb": 1}
-"""Decimals of figures that are known better than three digits say."""
+PLACES = {"eager_peak_memory_gb": 3, "compiled_peak_memory_gb": 3, "memory_gb": 1, "top1": 2}
+"""Decimals of figures that are known better than three digits say, and of shares other than whole percents."""
 
 
 Link = Callable[[str, str], str | None]
@@ -128,8 +128,8 @@ class Cells:
         """Show a change of a throughput without an interval: more is better."""
         return number_cell(self.percent(value), value, gain_classes(judge_change(time_change(value)), 1 + value))
 
-    def format_share(self, _name: str, value: float, _row: Row) -> TableCell:
-        return number_cell(self.words.value(self.words.language.percent(value, 0)), value)
+    def format_share(self, name: str, value: float, _row: Row) -> TableCell:
+        return number_cell(self.words.value(self.words.language.percent(value, PLACES.get(name, 0))), value)
 
     def format_rate(self, _name: str, value: float, _row: Row) -> TableCell:
         return number_cell(self.words.value(self.words.rate(value)), value)
@@ -149,9 +149,6 @@ class Cells:
         tag, size = weights.partition(".")[2], self.words.coordinate("input_size", row)
         below = Markup("<code>{}</code> {}").format(tag, size)
         return TableCell(above(self.linked("model", row), below), weights)
-
-    def column_top1(self, _name: str, value: float, _row: Row) -> TableCell:
-        return number_cell(self.words.value(self.words.language.percent(value, 2)), value)
 
     def column_frontier(self, _name: str, variants: tuple[str, ...], _row: Row) -> TableCell:
         return TableCell(self.words.names([self.words.named("variant", each) for each in variants]))

@@ -134,20 +134,14 @@ class Curve:
 Curves = tuple[Curve, ...]
 """Lines over steps, on a logarithmic scale. Where two coincide, the first and wider one shows on both sides."""
 
-Point = tuple[float, float, str]
-"""Images per second, an accuracy in percent, and a name."""
-
 
 @dataclass(frozen=True)
 class Steps:
-    """The accuracy that is left at each throughput: points, the most accurate first, with a step down after each.
+    """The accuracy that is left at each throughput: steps down through points, the most accurate first. A point has
+    images per second, percent and a name. Both scales are logarithmic, that of the accuracy in the errors."""
 
-    The throughput is on a logarithmic scale, and so is the share of errors: from 80% to 90% is as far as from 60% to
-    80%. Names stand where there is room, from the most accurate compiled model down.
-    """
-
-    eager: tuple[Point, ...]
-    compiled: tuple[Point, ...]
+    eager: tuple[tuple[float, float, str], ...]
+    compiled: tuple[tuple[float, float, str], ...]  # named from the top, where there is room
 
 
 # ── SVG ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -407,38 +401,35 @@ def _draw_curves(canvas: Canvas, curves: Curves) -> None:
     axes = canvas.axes(max(map(_width, texts)) + _GAP, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
     axes.set(yscale="log", xlim=(steps + 0.5, 0.5) if canvas.mirrored else (0.5, steps + 0.5))
     axes.set_yticks(ticks, texts)
-    axes.set_yticks([], minor=True)
-    axes.grid(color=_light("grid"))
-    axes.set_axisbelow(True)
     axes.set_xticks([step for step in range(1, steps + 1) if step == 1 or step % max(steps // 5, 1) == 0])
-    if canvas.mirrored:
-        axes.yaxis.tick_right()
+    _draw_grid(axes, canvas.mirrored)
     for curve in curves:
         style = "dashed" if curve.dashed else "solid"
         at = range(1, len(curve.values) + 1)
         axes.plot(at, curve.values, color=_light(curve.role), linewidth=curve.width, linestyle=style)
 
 
-def _draw_steps(canvas: Canvas, steps: Steps) -> None:
-    points = steps.eager + steps.compiled
-    rates, errors = [rate for rate, _, _ in points], [100 - top1 for _, top1, _ in points]
-    low, high = min(rates) / 1.2, max(rates) * 1.2
-    axes = canvas.axes(40, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
-    axes.set(xscale="log", yscale="log", xlim=(high, low) if canvas.mirrored else (low, high))
-    axes.set(ylim=(max(errors) * 1.05, min(errors) / 1.15))  # room for a name above the first point
-    ticks = log_ticks(low, high)
-    accuracies = [top1 for top1 in (95, 90, 85, 80, 70, 60, 40, 20) if min(errors) <= 100 - top1 <= max(errors)]
-    axes.set_xticks(ticks, [f"{tick:,.6g}" for tick in ticks])
-    axes.set_yticks([100 - top1 for top1 in accuracies], [*map(str, accuracies)])
-    axes.set_xticks([], minor=True)
-    axes.set_yticks([], minor=True)
+def _draw_grid(axes: Axes, mirrored: bool) -> None:
+    axes.minorticks_off()
     axes.grid(color=_light("grid"))
     axes.set_axisbelow(True)
-    if canvas.mirrored:
+    if mirrored:
         axes.yaxis.tick_right()
+
+
+def _draw_steps(canvas: Canvas, steps: Steps) -> None:
+    rates, accuracies, _ = zip(*steps.eager, *steps.compiled, strict=True)
+    low, high, least, most = min(rates) / 1.2, max(rates) * 1.2, 100 - max(accuracies), 100 - min(accuracies)
+    axes = canvas.axes(40, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
+    axes.set(xscale="log", yscale="log", xlim=(high, low) if canvas.mirrored else (low, high))
+    axes.set_ylim(most * 1.05, least / 1.15)  # errors, with room for a name above the first point
+    ticks, errors = log_ticks(low, high), [error for error in (5, 10, 15, 20, 30, 40, 60, 80) if least <= error <= most]
+    axes.set_xticks(ticks, [f"{tick:,.6g}" for tick in ticks])
+    axes.set_yticks(errors, [str(100 - error) for error in errors])
+    _draw_grid(axes, canvas.mirrored)
     roles: tuple[Role, ...] = ("eager", "compiled")
-    for role, of_role in zip(roles, (steps.eager, steps.compiled), strict=True):
-        at = [rate for rate, _, _ in of_role], [100 - top1 for _, top1, _ in of_role]
+    for role, points in zip(roles, (steps.eager, steps.compiled), strict=True):
+        at = [rate for rate, _, _ in points], [100 - top1 for _, top1, _ in points]
         axes.plot(*at, color=_light(role), drawstyle="steps-pre", marker="o", markersize=5, linewidth=1.8)
     above = -_LINE
     for rate, top1, name in steps.compiled:

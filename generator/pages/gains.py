@@ -220,8 +220,6 @@ class Gains:
 
     @cached_property
     def _sound(self) -> pd.DataFrame:
-        """The rows that nothing doubts but that their two variants had unequal batches: each variant can still be
-        compared with itself."""
         return self._cells[self._cells.index.isin(self._results.sound.index)]
 
 

@@ -77,6 +77,7 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
         return called
 
     objects = {"atlas": atlas, "gains": gains_of(results), "examples": results.examples}
+    objects["frontiers"] = partial(frontier.frontiers_of, results)
     return {**objects, **{name: on_page(each) for name, each in named.items()}, **filters(language)}
 
 
