@@ -47,7 +47,7 @@ class Results:
     selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
     accuracies: Mapping[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
-    """The weights with the best top-1 on ImageNet, and that share, by timm's architecture and image size (``224×224``)."""
+    """The weights with the best ImageNet top-1, and that share, by timm's architecture and image size (``224×224``)."""
 
     @cached_property
     def table(self) -> pd.DataFrame:
