@@ -9,17 +9,19 @@ any other: it has a status and a reason, and no figures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from bench.errors import AtlasError
+from bench.exchange.transfer import Known, Whole, rows as csv_rows
 from bench.plans.models import MODELS
 from bench.records.documents import Capture, Selfcheck, newest_capture, newest_of_each_device
-from bench.records.record import RESULTS, TIMM, TOY
+from bench.records.record import RESULTS, TIMM, TOY, Name
 from bench.records.run_file import run_files
 from generator.data.estimates import Estimates, estimate
 from generator.data.families import family_slug
@@ -44,6 +46,8 @@ class Results:
     examples: Capture | None = None  # the newest
     selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
+    accuracies: Mapping[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
+    """The weights with the best ImageNet top-1, and that share, by timm's architecture and image size (``224×224``)."""
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -69,6 +73,13 @@ class Results:
     def trusted(self) -> frozenset[int]:
         """The labels of the newest rows, of each layout, that are comparisons, and that nothing doubts."""
         return frozenset(self.current.index[is_trusted(self.current)])
+
+    def sound(self, cells: pd.DataFrame, *kinds: str) -> pd.DataFrame:
+        """Return the rows that nothing doubts, but for these kinds or that their two variants had unequal batches: each
+        variant can still be compared with itself."""
+        doubts = self.doubts.items()
+        doubted = [label for label, found in doubts if {each.kind for each in found} - {"unequal_batches", *kinds}]
+        return cells[~cells.index.isin(doubted)]
 
     @cached_property
     def own_devices(self) -> frozenset[str]:
@@ -138,7 +149,23 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
         examples=newest_capture(results),
         selfchecks=newest_of_each_device(results),
         own_runs=own_runs,
+        accuracies=_accuracies(results / "published" / "timm-imagenet.csv"),
     )
+
+
+class _Accuracy(msgspec.Struct):
+    model: Name  # the architecture, a dot, and the tag of the weights
+    img_size: Whole
+    top1: Known  # percent
+
+
+def _accuracies(path: Path) -> Mapping[tuple[str, str], tuple[str, float]]:
+    best: dict[tuple[str, str], tuple[str, float]] = {}
+    for _, row in csv_rows(path, _Accuracy, ("model", "img_size")) if path.exists() else ():
+        case = row.model.partition(".")[0], f"{row.img_size}×{row.img_size}"
+        if case not in best or row.top1 / 100 > best[case][1]:
+            best[case] = row.model, row.top1 / 100
+    return best
 
 
 # ── Columns that depend on other files ────────────────────────────────────────────────────────────────────────────────

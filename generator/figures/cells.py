@@ -38,8 +38,8 @@ NAME = 18
 SCALES = {"flop": 1e9, "eager_flop_s": 1e12, "compiled_flop_s": 1e12}
 """Units in which figures are shown: GFLOP and TFLOP/s."""
 
-PLACES = {"eager_peak_memory_gb": 3, "compiled_peak_memory_gb": 3, "memory_gb": 1}
-"""Decimals of figures that are known better than three digits say."""
+PLACES = {"eager_peak_memory_gb": 3, "compiled_peak_memory_gb": 3, "memory_gb": 1, "top1": 2}
+"""Decimals of figures that are known better than three digits say, and of shares other than whole percents."""
 
 
 Link = Callable[[str, str], str | None]
@@ -128,8 +128,8 @@ class Cells:
         """Show a change of a throughput without an interval: more is better."""
         return number_cell(self.percent(value), value, gain_classes(judge_change(time_change(value)), 1 + value))
 
-    def format_share(self, _name: str, value: float, _row: Row) -> TableCell:
-        return number_cell(self.words.value(self.words.language.percent(value, 0)), value)
+    def format_share(self, name: str, value: float, _row: Row) -> TableCell:
+        return number_cell(self.words.value(self.words.language.percent(value, PLACES.get(name, 0))), value)
 
     def format_rate(self, _name: str, value: float, _row: Row) -> TableCell:
         return number_cell(self.words.value(self.words.rate(value)), value)
@@ -143,6 +143,15 @@ class Cells:
         """Show a model, with the size of its images below it."""
         name, size = _breakable(self.linked("model", row)), self.words.coordinate("input_size", row)
         return TableCell(above(name, size), f"{row['model']} {len(row['input_size'])} {row['input_size']}")
+
+    def column_pretrained(self, _name: str, weights: str, row: Row) -> TableCell:
+        """Show a model, with the tag of its weights and the size of its images below it."""
+        tag, size = weights.partition(".")[2], self.words.coordinate("input_size", row)
+        below = Markup("<code>{}</code> {}").format(tag, size)
+        return TableCell(above(self.linked("model", row), below), weights)
+
+    def column_frontier(self, _name: str, variants: tuple[str, ...], _row: Row) -> TableCell:
+        return TableCell(self.words.names([self.words.named("variant", each) for each in variants]))
 
     def column_interval(self, _name: str, low: float, row: Row) -> TableCell:
         ends = (self.words.language.number(row[end], digits(row, "speedup")) for end in ("speedup_low", "speedup_high"))

@@ -135,6 +135,15 @@ Curves = tuple[Curve, ...]
 """Lines over steps, on a logarithmic scale. Where two coincide, the first and wider one shows on both sides."""
 
 
+@dataclass(frozen=True)
+class Steps:
+    """The accuracy that is left at each throughput: steps down through points, the most accurate first. A point has
+    images per second, percent and a name. Both scales are logarithmic, that of the accuracy in the errors."""
+
+    eager: tuple[tuple[float, float, str], ...]
+    compiled: tuple[tuple[float, float, str], ...]  # named from the top, where there is room
+
+
 # ── SVG ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _SVG = Cache("charts", ".svg")
@@ -142,15 +151,17 @@ _STYLE = Path(__file__).with_name("drawing.mplstyle")
 _DARK = {light.encode(): dark.encode() for light, dark in COLOURS.values()}
 
 
-def svg(drawing: Drawing | Curves, *, mirrored: bool = False, dark: bool = False) -> bytes:
+def svg(drawing: Drawing | Curves | Steps, *, mirrored: bool = False, dark: bool = False) -> bytes:
     """Return the drawing as SVG. Finished ones are kept on disk by their content."""
     content = _SVG.get(f"{version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
     return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content) if dark else content
 
 
-def height(drawing: Drawing | Curves) -> int:
+def height(drawing: Drawing | Curves | Steps) -> int:
     """Return the height in pixels."""
-    return 300 if isinstance(drawing, tuple) else round(_Layout(drawing).height)
+    return (
+        round(_Layout(drawing).height) if isinstance(drawing, Drawing) else 300 if isinstance(drawing, tuple) else 380
+    )
 
 
 @cache
@@ -162,10 +173,12 @@ def version(*modules: str) -> str:
     return mpl.__version__ + hashlib.sha256(b"".join(code)).hexdigest()
 
 
-def _saved(drawing: Drawing | Curves, mirrored: bool) -> bytes:
+def _saved(drawing: Drawing | Curves | Steps, mirrored: bool) -> bytes:
     canvas = Canvas(height(drawing), mirrored=mirrored)
     if isinstance(drawing, tuple):
         _draw_curves(canvas, drawing)
+    elif isinstance(drawing, Steps):
+        _draw_steps(canvas, drawing)
     else:
         draw(canvas, drawing)
     # Text stays text, in a font of the reader's system, which is rarely wider than the one that measured it.
@@ -388,16 +401,43 @@ def _draw_curves(canvas: Canvas, curves: Curves) -> None:
     axes = canvas.axes(max(map(_width, texts)) + _GAP, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
     axes.set(yscale="log", xlim=(steps + 0.5, 0.5) if canvas.mirrored else (0.5, steps + 0.5))
     axes.set_yticks(ticks, texts)
-    axes.set_yticks([], minor=True)
-    axes.grid(color=_light("grid"))
-    axes.set_axisbelow(True)
     axes.set_xticks([step for step in range(1, steps + 1) if step == 1 or step % max(steps // 5, 1) == 0])
-    if canvas.mirrored:
-        axes.yaxis.tick_right()
+    _draw_grid(axes, canvas.mirrored)
     for curve in curves:
         style = "dashed" if curve.dashed else "solid"
         at = range(1, len(curve.values) + 1)
         axes.plot(at, curve.values, color=_light(curve.role), linewidth=curve.width, linestyle=style)
+
+
+def _draw_grid(axes: Axes, mirrored: bool) -> None:
+    axes.minorticks_off()
+    axes.grid(color=_light("grid"))
+    axes.set_axisbelow(True)
+    if mirrored:
+        axes.yaxis.tick_right()
+
+
+def _draw_steps(canvas: Canvas, steps: Steps) -> None:
+    rates, accuracies, _ = zip(*steps.eager, *steps.compiled, strict=True)
+    low, high, least, most = min(rates) / 1.2, max(rates) * 1.2, 100 - max(accuracies), 100 - min(accuracies)
+    axes = canvas.axes(40, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
+    axes.set(xscale="log", yscale="log", xlim=(high, low) if canvas.mirrored else (low, high))
+    axes.set_ylim(most * 1.05, least / 1.15)  # errors, with room for a name above the first point
+    ticks, errors = log_ticks(low, high), [error for error in (5, 10, 15, 20, 30, 40, 60, 80) if least <= error <= most]
+    axes.set_xticks(ticks, [f"{tick:,.6g}" for tick in ticks])
+    axes.set_yticks(errors, [str(100 - error) for error in errors])
+    _draw_grid(axes, canvas.mirrored)
+    roles: tuple[Role, ...] = ("eager", "compiled")
+    for role, points in zip(roles, (steps.eager, steps.compiled), strict=True):
+        at = [rate for rate, _, _ in points], [100 - top1 for _, top1, _ in points]
+        axes.plot(*at, color=_light(role), drawstyle="steps-pre", marker="o", markersize=5, linewidth=1.8)
+    above = -_LINE
+    for rate, top1, name in steps.compiled:
+        x, y = axes.transData.transform((rate, 100 - top1))
+        start, middle = (WIDTH - x if canvas.mirrored else x) + _GAP, canvas.height - y - _GAP - 2
+        if middle - above >= _LINE - 2 and start + _width(name) <= WIDTH:
+            canvas.text(start, middle, name)
+            above = middle
 
 
 def _light(role: Role) -> str:

@@ -250,7 +250,7 @@ class Gains:
     def history(self) -> Sequence[History]:
         """Each GPU with several versions of PyTorch: the oldest and the newest."""
         found = []
-        for (device, _), rows in grouped(self._sound(self._cells), "device", "dtype"):
+        for (device, _), rows in grouped(self._results.sound(self._cells), "device", "dtype"):
             versions = sorted(set(rows["torch"]), key=version_order)
             old, new = (rows[rows["torch"] == each] for each in (versions[0], versions[-1]))
             (eager, _), (compiled, unequal) = (_rates(old, new, variant) for variant in VARIANTS)
@@ -262,7 +262,7 @@ class Gains:
     def types(self) -> Sequence[TypeGain]:
         """Each GPU and version whose compiled models ran in several data types: every other one against the base."""
         found = []
-        for (device, _), rows in grouped(self._sound(self._cells), "device", "torch"):
+        for (device, _), rows in grouped(self._results.sound(self._cells), "device", "torch"):
             base = rows[rows["dtype"] == BASE_DTYPE]
             for dtype in sorted(set(rows["dtype"]) - {BASE_DTYPE}):
                 changes, unequal = _rates(base, rows[rows["dtype"] == dtype], "compiled")
@@ -274,7 +274,7 @@ class Gains:
     def layouts(self) -> Sequence[LayoutChange]:
         """Each device whose eager models ran in both layouts, the one with the most models in common first: in runs of
         their own, or in turn. Toys count: they say nothing about compiling alone."""
-        known, found = self._sound(self._results.current, "toy"), list[LayoutChange]()
+        known, found = self._results.sound(self._results.current, "toy"), list[LayoutChange]()
         known = known.assign(change=known["channels_last_speedup"] - 1)
         for (device, torch, *_), rows in grouped(known, "device", "torch", "dtype", "origin", "workload"):
             usual = rows["layout"] == ""
@@ -318,13 +318,6 @@ class Gains:
         """All of these, to say where they come from."""
         found = [each.changes.rows for each in self.types]
         return Changes(pd.concat(found) if found else self.every.rows, less_is_better=False)
-
-    def _sound(self, cells: pd.DataFrame, *kinds: str) -> pd.DataFrame:
-        """Return the rows that nothing doubts, but for these kinds or that their two variants had unequal batches: each
-        variant can still be compared with itself."""
-        doubts = self._results.doubts.items()
-        doubted = [label for label, found in doubts if {each.kind for each in found} - {"unequal_batches", *kinds}]
-        return cells[~cells.index.isin(doubted)]
 
 
 def _rank_correlation(two: pd.DataFrame) -> float:

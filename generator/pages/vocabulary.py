@@ -33,7 +33,7 @@ from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
-from generator.pages import decision, documents, downloads, explorer
+from generator.pages import decision, documents, downloads, explorer, frontier
 from generator.pages.atlas import Atlas
 from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
 from generator.pages.parts import Emit, Parts, RowTable, known_name
@@ -68,7 +68,7 @@ def vocabulary(
     functions = Functions(atlas, emit, address, has_folders=has_folders)
     named = {name: getattr(functions, name) for name in vars(Functions) if not name.startswith("_")}
     named |= {name: partial(functions.rows_table, table) for name, table in ROW_TABLES.items()}
-    named |= {each.__name__: partial(each, functions) for each in documents.FUNCTIONS}
+    named |= {each.__name__: partial(each, functions) for each in (*documents.FUNCTIONS, *frontier.FUNCTIONS)}
 
     def on_page(function: Callable[..., str]) -> Callable[..., str]:
         @jinja2.pass_context
@@ -79,6 +79,7 @@ def vocabulary(
         return called
 
     objects = {"atlas": atlas, "gains": gains_of(results), "examples": results.examples}
+    objects["frontiers"] = partial(frontier.frontiers_of, results)
     return {**objects, **{name: on_page(each) for name, each in named.items()}, **filters(language)}
 
 
@@ -140,7 +141,8 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         "rate": lambda x: shown(words.rate(x)),
         "ratio": lambda x, given=2: shown(language.ratio(x, given)),
         "number": lambda x, given=None: shown(language.number(x, given)),
-        "date": lambda day: shown(language.date(day)),
+        "ratio": lambda x: shown(language.ratio(x, digits(x, 2))),
+        "date": lambda day: shown(language.iso_date(day) if isinstance(day, str) else language.date(day)),
         "name": name,
         "names": names,
         "counted": counted,

@@ -12,6 +12,7 @@ PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 KINDS = (
     "",
     "should-i-compile/",
+    "which-model/",
     "compile/",
     "modes/",
     "troubleshooting/",
