@@ -8,6 +8,7 @@ any other: it has a status and a reason, and no figures.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,6 +31,8 @@ from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
 from generator.data.rows import Rounds, frame, rows_of
 from generator.data.selection import ORDERS, Records, Row, is_trusted, plain, where
+
+log = logging.getLogger("mkdocs.generator.data")
 
 MOST_LISTED = 20
 """Problems of a kind that are listed one by one."""
@@ -161,7 +164,7 @@ class _Accuracy(msgspec.Struct):
 
 def _accuracies(path: Path) -> Mapping[tuple[str, str], tuple[str, float]]:
     best: dict[tuple[str, str], tuple[str, float]] = {}
-    for _, row in csv_rows(path, _Accuracy, ("model", "img_size")) if path.exists() else ():
+    for _, row in csv_rows(path, _Accuracy, ("model", "img_size"), log.warning) if path.exists() else ():
         case = row.model.partition(".")[0], f"{row.img_size}×{row.img_size}"
         if case not in best or row.top1 / 100 > best[case][1]:
             best[case] = row.model, row.top1 / 100

@@ -87,7 +87,7 @@ def frontiers_of(results: Results) -> Sequence[Frontier]:
     are not compared, unless only their batches are unequal. The device with the most models comes first.
     """
     newest = results.newest
-    is_asked = (newest["workload"] == "throughput") & (newest["layout"] == "") & ~newest["flags"].str.contains(TOY)
+    is_asked = (newest["workload"] == "throughput") & ~newest["flags"].str.contains(TOY)
     cells = where(newest, is_asked & newest["eager_images_s"].notna() & newest["compiled_images_s"].notna())
     names = (checkpoint.removeprefix(TIMM).partition(".")[0] for checkpoint in cells["checkpoint"])
     accuracies = map(results.accuracies.get, zip(names, cells["input_size"], strict=True))
