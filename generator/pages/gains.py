@@ -207,8 +207,10 @@ class Gains:
         found: dict[str, dict[str, FamilyGain]] = {family: {} for family in largest}
         for (device,), on_device in grouped(rows[rows["family"].isin(largest)], "device"):
             medians = Changes(on_device).medians("family")
-            distance = (on_device["change"] - on_device["family"].map(medians)).abs().dropna()
-            typical = distance.groupby(on_device["family"]).idxmin()
+            distance = (on_device["change"] - on_device["family"].map(medians)).abs()
+            typical = (
+                on_device.assign(distance=distance).dropna(subset="distance").groupby("family")["distance"].idxmin()
+            )
             families = typical.index.tolist()
             for family, *gain in zip(families, medians[families].tolist(), typical.tolist(), strict=True):
                 found[family][device] = FamilyGain(*gain)
