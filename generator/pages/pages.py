@@ -124,7 +124,7 @@ def translate(source: PageSource, language: Language) -> Translated:
         return None if language.code == "en" else text + padding
 
     body = blocks.join(source.document, place).removeprefix(source.document.front)
-    front = dict(source.front.passed_on)
+    front = {key: value for key, value in source.front.values.items() if key not in {"for_each", "constants"}}
     for key, message in source.front.messages.items():
         front[key] = translated(message, attribute=True) or message
     first_line = min((language.lines.get((None, message), 1) for message in missing), default=1)
@@ -284,15 +284,12 @@ _LINK = re.compile(r'(?P<before>\]\(| (?:href|src)=")(?P<address>[^()"\s]+)')
 
 # --- Untranslated -----------------------------------------------------------------------------------------------------
 
-HELP = "help-to-translate"
-"""The class of the link that only translated pages have."""
-
 _TITLE = re.compile(r"\A\s*# .*\n")
 
 
-def _shown(text: str) -> str:
-    """Return an interface string for a page, marked if it is English."""
-    return text.__html__() if isinstance(text, Untranslated) else text
+def shown(text: str) -> str:
+    """Return an interface string as HTML, marked if it is English."""
+    return str(text.__html__()) if isinstance(text, Untranslated) else text
 
 
 def _with_notice(body: str, page: Translated) -> str:
@@ -306,12 +303,12 @@ def _with_notice(body: str, page: Translated) -> str:
         page.missing,
     )
     isolate, number = page.language.isolate, page.language.number
-    text = _shown(text % {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))})
+    text = shown(text % {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))})
     title = gettext("Translation in progress")
     link = gettext("Help translate them")
     if page.language.source_url:
-        text = f"{text} [{_shown(link)}]({page.language.source_url}#L{page.first_line}){{ .{HELP} }}"
-    notice = f'\n!!! info "{_shown(title)}"\n    {text}\n'
+        text = f"{text} [{shown(link)}]({page.language.source_url}#L{page.first_line}){{ .help-to-translate }}"
+    notice = f'\n!!! info "{shown(title)}"\n    {text}\n'
     heading = _TITLE.match(body)
     head, rest = (heading[0], body[heading.end() :]) if heading else ("", body)
     return f"{head}{notice}{'' if rest.startswith(chr(10)) else chr(10)}{rest}"
