@@ -107,7 +107,9 @@ def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = Tr
     estimated = results.estimates.models
     estimated = estimated[estimated["device"] == device]
     slugs = list(dict.fromkeys([*(row["model"] for row in rows), *estimated["model"]]))
-    known = {**_elsewhere(results, estimated["model"]), **{row["model"]: row for row in rows}}
+    elsewhere = results.newest[results.newest["model"].isin(estimated["model"])].drop_duplicates("model")
+    columns = ["model", "model_label", "checkpoint", "digest", "model_type", "task"]
+    known = {row["model"]: row for row in (*records(elsewhere[columns]), *rows)}
     at = {slug: position for position, slug in enumerate(slugs)}
     content = {
         "count": len(rows),
@@ -119,14 +121,6 @@ def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = Tr
         "estimates": _estimates(results, device, at),
     }
     return compact(content)
-
-
-def _elsewhere(results: Results, models: pd.Series) -> Mapping[str, Row]:
-    """Return a row of each model, whatever its device."""
-    newest = results.newest
-    firsts = newest[newest["model"].isin(models) & ~newest["model"].duplicated()]
-    columns = ["model", "model_label", "checkpoint", "digest", "model_type", "task"]
-    return {row["model"]: row for row in records(firsts[columns])}
 
 
 def _estimates(results: Results, device: str, at: Mapping[str, int]) -> dict[str, Any]:
@@ -176,11 +170,8 @@ def _figure(rows: Rows, name: str) -> Iterable[list[Any]]:
     """Yield the values of a figure, both ends of its interval, and its decimals."""
     for column in (name, *_FIGURES[name]):
         yield [rounded(row[column]) for row in rows]
-    yield [None if row[name] is None else _digits(row, name) for row in rows]
-
-
-def _digits(row: Row, name: str) -> int:
-    return PRINTED if name.endswith("_images_s") and row["origin"] == "published" else digits(row, name)
+    printed = {"published": PRINTED} if name.endswith("_images_s") else {}
+    yield [None if row[name] is None else printed.get(row["origin"], digits(row, name)) for row in rows]
 
 
 def _packed(values: Sequence[Any]) -> Any:
