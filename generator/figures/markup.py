@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,6 @@ from generator.figures.charts import Chart
 from generator.figures.drawing import WIDTH, height
 from generator.figures.words import DOUBT, Words
 from generator.languages.typography import in_markdown
-
-TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 
 @dataclass(frozen=True)
@@ -135,23 +133,19 @@ def unbroken(html: str) -> str:
     return _AFTER_PUNCTUATION.sub("<wbr>", _CODE.sub(of_code, html))
 
 
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).resolve().parent.parent / "templates"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
+_TEMPLATES.filters["bare"] = str  # an attribute cannot hold the markup of an untranslated text
+
+
 def render(template: str, **values: Any) -> str:
     """Render a template of this package."""
-    return _environment().get_template(template).render(values).strip()
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(TEMPLATES)
-    environment = jinja2.Environment(
-        loader=loader,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["bare"] = str  # an attribute cannot hold the markup of an untranslated text
-    return environment
+    return _TEMPLATES.get_template(template).render(values).strip()
 
 
 MOST_NOTES = 3

@@ -343,7 +343,9 @@ _SUMMARIES: Mapping[str, Callable[[Groups], Any]] = {
     "batch_sizes": lambda groups: groups.values("batch_size"),
     **{name: partial(Groups.values, column=name) for name in ("torch", "transformers", "commit", "origin")},
     "records": lambda groups: groups.of(groups.cells["attempts"]).sum(),
-    "device_names": lambda groups: groups.of(~groups.cells.duplicated(["run", "device"])).agg(_true_labels),
+    "device_names": lambda groups: groups.of(~groups.cells.duplicated(["run", "device"])).agg(
+        lambda values: tuple(values.index[values])
+    ),
     "source": lambda groups: groups.first.index,
     "date": lambda groups: groups.first.index,
     "kind": lambda groups: groups.first["device_type"],
@@ -357,10 +359,6 @@ def _lines(groups: Groups, *names: str) -> pd.DataFrame:
     values = {name: _SUMMARIES[name](groups) if name in _SUMMARIES else groups.first[name] for name in names}
     typed = {name: pd.Series(each, dtype=column(name).dtype) for name, each in values.items()}
     return pd.DataFrame({name: each.set_axis(groups.first.index) for name, each in typed.items()})
-
-
-def _true_labels(values: pd.Series) -> tuple[int, ...]:
-    return tuple(values.index[values])
 
 
 def _newest_first(cells: pd.DataFrame) -> pd.DataFrame:
