@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -69,19 +69,16 @@ def load_glossary(locales: Path = LOCALES) -> Glossary:
     path = locales / GLOSSARY
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return msgspec.convert({**content, "term": [_nested(term) for term in content["term"]]}, Glossary)
+        for term in content["term"]:  # move translations, such as ``zh = "延迟"``, to `names`
+            codes = [code for code in term if code != "en" and _CODE.fullmatch(code)]
+            term["names"] = {code: term.pop(code) for code in codes}
+        return msgspec.convert(content, Glossary)
     except (OSError, ValueError, AttributeError, LookupError, TypeError, RecursionError) as error:
         raise AtlasError(
             f"the glossary cannot be read: {error}",
             where=str(path),
             remedy="correct the field; each [[term]] has en, and its translations under codes of languages",
         ) from None
-
-
-def _nested(term: dict[str, Any]) -> dict[str, Any]:
-    """Move the translations of a term, such as ``zh = "延迟"``, from the top level to `names`."""
-    names = {code: name for code, name in term.items() if code != "en" and _CODE.fullmatch(code)}
-    return {**{field: value for field, value in term.items() if field not in names}, "names": names}
 
 
 def glossary_violations(glossary: Glossary, code: str, message: str, translation: str) -> Iterator[Violation]:

@@ -10,7 +10,7 @@ import logging
 import re
 from collections.abc import Iterator
 from html import unescape
-from unicodedata import bidirectional, east_asian_width
+from unicodedata import east_asian_width
 
 CJK = (
     r"\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
@@ -127,15 +127,6 @@ _LATIN_RUN = re.compile(
 def isolate_latin(text: str) -> str:
     """Wrap the Latin names in right-to-left Markdown in ``<bdi dir="ltr">``, except in code, tags and link targets."""
     return _LATIN_RUN.sub(lambda run: f'<bdi dir="ltr">{run[0]}</bdi>' if run["latin"] else run[0], text)
-
-
-def from_the_right(text: str) -> str:
-    """Return plain text with a right-to-left mark before it, unless its first letter runs from the right already.
-
-    Search results, share cards and browsers take the direction of a text from its first letter.
-    """
-    first = next((direction for direction in map(bidirectional, text) if direction in {"L", "R", "AL"}), "")
-    return f"{RIGHT_TO_LEFT_MARK}{text}" if text and first not in {"R", "AL"} else text
 
 
 _CODE = re.compile(r"<(code|kbd|pre|samp)\b(?![^>]*\bdir=)")
