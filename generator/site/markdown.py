@@ -130,6 +130,4 @@ class AtlasExtension(Extension):
             md.postprocessors.register(_RightToLeft(md), "atlas-right-to-left", -1)
 
 
-def makeExtension(**settings: Any) -> AtlasExtension:  # noqa: N802  # the name that Markdown looks for
-    """Return the extension."""
-    return AtlasExtension(**settings)
+makeExtension = AtlasExtension  # noqa: N816  # the name that Markdown looks for
