@@ -6,9 +6,7 @@ expressions, and the checks for translations, so that all three agree.
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Iterator
 from html import unescape
 from unicodedata import east_asian_width
 
@@ -181,12 +179,3 @@ _UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.
 def plain(text: str) -> str:
     """Replace isolating elements with direction marks and unwrap untranslated text, for a title or an attribute."""
     return _BDI.sub(rf"{LEFT_TO_RIGHT_MARK}\1{LEFT_TO_RIGHT_MARK}", _UNTRANSLATED.sub(r"\1", text))
-
-
-def chinese_words(text: str) -> Iterator[str]:
-    """Yield the words of a Chinese text, which has no spaces between them."""
-    import jieba  # takes a tenth of a second, which other languages need not wait
-
-    jieba.setLogLevel(logging.WARNING)
-    words: Iterator[str] = jieba.cut(text)
-    return words
