@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bench.statistics.verdicts import Verdict
-from generator.cache import Cache
+from generator.cache import kept
 from generator.data.selection import by_value
 
 if TYPE_CHECKING:
@@ -137,14 +137,13 @@ Curves = tuple[Curve, ...]
 
 # ── SVG ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_SVG = Cache("charts", ".svg")
 _STYLE = Path(__file__).with_name("drawing.mplstyle")
 _DARK = {light.encode(): dark.encode() for light, dark in COLOURS.values()}
 
 
 def svg(drawing: Drawing | Curves, *, mirrored: bool = False, dark: bool = False) -> bytes:
     """Return the drawing as SVG. Finished ones are kept on disk by their content."""
-    content = _SVG.get(f"{version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
+    content = kept("charts", ".svg", f"{version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
     return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content) if dark else content
 
 
