@@ -241,23 +241,10 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
 def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
     """Return the words of the script, with those that depend on the records: tasks, sources and doubts."""
     cells = atlas.results.newest
-    doubts = {
-        each.kind: words.named("fault", each.kind) for anomalies in atlas.results.doubts.values() for each in anomalies
-    }
-    every = words.language.gettext("All models for %(task)s")
-    tasks = {task: words.say(every, task=words.named("task", task)) for task in sorted(cells["task"].unique())}
-    failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
-    of_records = {"tasks": {} if whole else tasks, "sources": _sources(atlas, words), "doubts": doubts}
-    return {**texts(words), "estimate": _estimate_texts(words), **failed, **of_records}
-
-
-def _sources(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
-    """Return the name of each source and its words on each question, once a source."""
-    cells = atlas.results.newest
     labels = cells[~cells[["origin", "profile"]].duplicated()].index
     rows = [atlas.results.by_label[label] for label in labels]
     known = {source_key(row): source_of(row, words.language) for row in rows}
-    return {
+    sources = {
         key: {
             "name": source.name,
             "latency": words.sentences((source.protocol, source.latency, source.unknown)),
@@ -265,6 +252,14 @@ def _sources(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
         }
         for key, source in known.items()
     }
+    doubts = {
+        each.kind: words.named("fault", each.kind) for anomalies in atlas.results.doubts.values() for each in anomalies
+    }
+    every = words.language.gettext("All models for %(task)s")
+    tasks = {task: words.say(every, task=words.named("task", task)) for task in sorted(cells["task"].unique())}
+    failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
+    of_records = {"tasks": {} if whole else tasks, "sources": sources, "doubts": doubts}
+    return {**texts(words), **failed, **of_records}
 
 
 def lines(cells: pd.DataFrame) -> pd.DataFrame:
@@ -388,21 +383,18 @@ def texts(words: Words) -> dict[str, Any]:
         "invalid_calls": gettext("Enter the number of calls as a whole number, one or more."),
         "tally": gettext("%(outcome)s: %(count)s"),
         "failed": gettext("The records could not be loaded. The table below has them all."),
-    }
-
-
-def _estimate_texts(words: Words) -> dict[str, Any]:
-    """Return the words for an estimate. Each way to estimate has a sentence."""
-    gettext = words.language.gettext
-    return {
-        "unlisted": gettext("%(family)s: model not listed"),
-        "ways": {
-            "other_size": gettext("This estimate is based on the same model at a different image size on this device:"),
-            "other_device": gettext("This estimate is based on the same model on other devices:"),
-            "family": gettext("This estimate is the median of the %(family)s family on this device."),
+        "estimate": {
+            "unlisted": gettext("%(family)s: model not listed"),
+            "ways": {
+                "other_size": gettext(
+                    "This estimate is based on the same model at a different image size on this device:"
+                ),
+                "other_device": gettext("This estimate is based on the same model on other devices:"),
+                "family": gettext("This estimate is the median of the %(family)s family on this device."),
+            },
+            "error": gettext("Estimates of this kind had a median error of %(error)s over %(tried)s records."),
+            "relative": gettext("%(model)s, %(size)s, on %(device)s: %(speedup)s"),
+            "measure": gettext("To replace this estimate with a record, measure the model:"),
+            "thin": gettext("Too little is known for an estimate. Measure the model instead:"),
         },
-        "error": gettext("Estimates of this kind had a median error of %(error)s over %(tried)s records."),
-        "relative": gettext("%(model)s, %(size)s, on %(device)s: %(speedup)s"),
-        "measure": gettext("To replace this estimate with a record, measure the model:"),
-        "thin": gettext("Too little is known for an estimate. Measure the model instead:"),
     }
