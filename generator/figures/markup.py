@@ -169,7 +169,9 @@ class Tables:
         has_latencies = bool(kinds & {VERSION, SIZE}) or any(kind.endswith("_ms") for kind in kinds)
         notes = self._statuses(rows) if has_latencies else []
         if has_latencies or ON in kinds:
-            notes += self._doubts(rows)
+            anomalies = [anomaly for row in rows for anomaly in self.results.doubts.get(row["row"], ())]
+            groups = gathered(anomalies, MOST_NOTES)
+            notes += [marked(findings.told(group, self.results.by_label, self.words)) for group in groups]
         return self.table(lines, self.caption(rows, headline, brief=brief), notes)
 
     def table(self, lines: pd.DataFrame, caption: str, notes: Iterable[str] = ()) -> str:
@@ -228,9 +230,3 @@ class Tables:
         ]
         reasons = dict.fromkeys(row["reason"] for row in rows if row["status"] == Status.SKIPPED and row["reason"])
         return [*notes, *(Markup('<code lang="en">{}</code>').format(reason) for reason in reasons)]
-
-    def _doubts(self, rows: Rows) -> list[str]:
-        """Return a note on each doubt, or one for all of a kind where these are many."""
-        anomalies = [anomaly for row in rows for anomaly in self.results.doubts.get(row["row"], ())]
-        groups = gathered(anomalies, MOST_NOTES)
-        return [marked(findings.told(group, self.results.by_label, self.words)) for group in groups]
