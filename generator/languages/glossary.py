@@ -120,14 +120,12 @@ def _any(words: tuple[str, ...], flags: int = 0) -> re.Pattern[str]:
 def _word(word: str, code: str) -> re.Pattern[str]:
     if code != "ar":
         return re.compile(re.escape(_normal(word)), re.IGNORECASE)
-    return re.compile(r"\s+".join(_arabic(part) for part in _normal(word).split()))
-
-
-def _arabic(word: str) -> str:
-    """Return a pattern for an Arabic word with its attached article, conjunctions, prepositions and endings."""
-    stem = word.removeprefix("ال") if len(word) > 4 else word
-    stem = f"{re.escape(stem[:-1])}[ةت]" if stem.endswith("ة") else re.escape(stem)
-    return rf"(?<!\w)[وف]?[بكلس]?(?:ال|ل)?\w{{0,2}}{stem}\w{{0,4}}(?!\w)"
+    parts = []
+    for part in _normal(word).split():  # with its attached article, conjunctions, prepositions and endings
+        stem = part.removeprefix("ال") if len(part) > 4 else part
+        stem = f"{re.escape(stem[:-1])}[ةت]" if stem.endswith("ة") else re.escape(stem)
+        parts.append(rf"(?<!\w)[وف]?[بكلس]?(?:ال|ل)?\w{{0,2}}{stem}\w{{0,4}}(?!\w)")
+    return re.compile(r"\s+".join(parts))
 
 
 def _normal(text: str) -> str:

@@ -300,10 +300,8 @@ def plural_forms(locale: Locale) -> tuple[str, ...]:
 @cache
 def plural_examples(locale: Locale) -> tuple[tuple[int, ...], ...]:
     """Return the numbers below 1000 of each plural form, in the order of ``msgstr[…]``."""
-    served: dict[str, list[int]] = {form: [] for form in plural_forms(locale)}
-    for n in range(1000):
-        served[locale.plural_form(n)].append(n)
-    return tuple(map(tuple, served.values()))
+    of_number = [locale.plural_form(n) for n in range(1000)]
+    return tuple(tuple(n for n, each in enumerate(of_number) if each == form) for form in plural_forms(locale))
 
 
 def catalog_path(code: str, locales: Path = LOCALES) -> Path:
