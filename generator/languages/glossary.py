@@ -91,22 +91,21 @@ def glossary_violations(glossary: Glossary, code: str, message: str, translation
     english = _any(glossary.keep).sub(" ", english)
     terms = [term for term in glossary.term if _any((term.en, *term.forms), re.IGNORECASE).search(english)]
     allowed = [variant for term in terms for variant in term.variants(code)]
+    right = [match.span() for variant in allowed for match in _word(variant, code).finditer(text)]
+
+    def occurs(wrong: str) -> bool:
+        found = [match.span() for match in _word(wrong, code).finditer(text)]
+        return any(not any(start <= first and last <= end for start, end in right) for first, last in found)
+
     for term in terms:
         variants = term.variants(code)
-        found = [word for word in term.avoid.get(code, ()) if _occurs(word, allowed, text, code)]
+        found = [word for word in term.avoid.get(code, ()) if occurs(word)]  # not as part of a correct one
         wrong = [word for word in found if not any(word != longer and word in longer for longer in found)]
         missing = term.enforce and variants and not any(_word(variant, code).search(text) for variant in variants)
         for word in wrong:
             yield Violation(f"“{term.en}” is translated as {word}", f"use {(*variants, 'another word')[0]}")
         if missing and not wrong:
             yield Violation(f"“{term.en}” is not translated as {variants[0]}", f"use {' or '.join(variants)}")
-
-
-def _occurs(wrong: str, allowed: list[str], text: str, code: str) -> bool:
-    """Whether a wrong word occurs in the text, other than as part of a correct one."""
-    right = [match.span() for variant in allowed for match in _word(variant, code).finditer(text)]
-    found = [match.span() for match in _word(wrong, code).finditer(text)]
-    return any(not any(start <= first and last <= end for start, end in right) for first, last in found)
 
 
 @lru_cache(maxsize=1024)
