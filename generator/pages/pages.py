@@ -113,7 +113,10 @@ def translate(source: PageSource, language: Language) -> Translated:
                 where=f"{language.catalog}:{language.lines.get((None, message), 0)}",
                 remedy=f"use each of these once: {' '.join(placeholders(message)) or 'none'}",
             )
-        return _typeset(translation, language, attribute=attribute)
+        if language.direction == "rtl":  # an attribute can hold no elements
+            return translation if attribute else typography.isolate_latin(translation)
+        is_cjk = language.locale.language in typography.CJK_LANGUAGES
+        return typography.mark_seams(translation, EXPRESSION) if is_cjk else translation
 
     def place(block: Block) -> str | None:
         text = translated(block.message, attribute=block.kind == "abbreviation") or _marked(block)
@@ -139,15 +142,6 @@ def _marked(block: Block) -> str:
     if block.kind == "abbreviation":  # a tooltip holds no elements
         return block.message
     return _TEXT.sub(lambda text: str(Untranslated(text[0]).__html__()), block.message, count=1)
-
-
-def _typeset(translation: str, language: Language, *, attribute: bool) -> str:
-    """Add isolation and spaces that the script of a translation needs. An `attribute` can hold no elements."""
-    if language.direction == "rtl" and not attribute:
-        return typography.isolate_latin(translation)
-    if language.locale.language in typography.CJK_LANGUAGES:
-        return typography.mark_seams(translation, EXPRESSION)
-    return translation
 
 
 def placeholders(message: str) -> list[str]:
