@@ -131,7 +131,6 @@ def run_command(**given: Any) -> None:
 
 
 def _cluster(options: SimpleNamespace) -> RayCluster | None:
-    """Return the cluster to measure on, or None for this machine."""
     if options.executor == "ray":
         from bench.running.ray_executor import RayCluster
 

@@ -248,7 +248,6 @@ def _first_speedup(rows: Sequence[Row]) -> float:
 
 
 def _mark(row: Row, name: str, role: Role, *, hollow: bool = False) -> Mark | None:
-    """Return the mark of a figure with its interval."""
     value, low, high = (row[each] for each in with_interval(name))
     return None if value is None else Mark(value, role, low or math.nan, high or math.nan, hollow)
 
@@ -276,7 +275,6 @@ def _is_doubtful(row: Row) -> bool:
 
 
 def _legend(lines: Iterable[drawing.Row], words: Words) -> Legend:
-    """Return the colours of the verdicts that occur, and their words."""
     found = {role for line in lines for role in (line.box and line.role, *(mark.role for mark in line.marks if mark))}
     names: Mapping[Role, str] = {
         **{role: words.named("verdict", verdict) for verdict, role in VERDICTS.items()},

@@ -85,7 +85,6 @@ class Table:
 
 
 def _cell(cell: TableCell, own: str = "") -> str:
-    """Return a cell with its attributes: its sort key and its classes."""
     if not cell.html:
         return ""
     sort = f'data-sort="{cell.sort}" ' if cell.sort is not None else ""

@@ -59,7 +59,6 @@ _IN_ORDER = ("model", "device", "compile_mode", "batch_size", "torch", *SECONDAR
 
 
 def _shown(decisive: Sequence[str], *columns: str) -> Choose:
-    """Return the function that makes the lines of `shown` with these columns."""
     return lambda cells: shown(cells, decisive, *columns)
 
 
@@ -69,7 +68,6 @@ def _among(is_chosen: Callable[[pd.DataFrame], pd.Series]) -> Choose:
 
 
 def _in_order(cells: pd.DataFrame, labels: pd.Index, *keys: Iterable[Any]) -> pd.DataFrame:
-    """Return the cells with these labels, sorted by their keys."""
     order = sorted(zip(*keys, labels, strict=True), key=lambda each: each[:-1])
     return cells.loc[[label for *_, label in order]]
 
@@ -355,7 +353,6 @@ _SUMMARIES: Mapping[str, Callable[[Groups], Any]] = {
 
 
 def _lines(groups: Groups, *names: str) -> pd.DataFrame:
-    """A line per group, with these columns."""
     values = {name: _SUMMARIES[name](groups) if name in _SUMMARIES else groups.first[name] for name in names}
     typed = {name: pd.Series(each, dtype=column(name).dtype) for name, each in values.items()}
     return pd.DataFrame({name: each.set_axis(groups.first.index) for name, each in typed.items()})

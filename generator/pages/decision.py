@@ -239,7 +239,6 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
 
 
 def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
-    """Return the words of the script, with those that depend on the records: tasks, sources and doubts."""
     cells = atlas.results.newest
     labels = cells[~cells[["origin", "profile"]].duplicated()].index
     rows = [atlas.results.by_label[label] for label in labels]
