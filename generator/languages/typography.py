@@ -104,12 +104,12 @@ def mark_seams(text: str, expression: re.Pattern[str]) -> str:
 
 def close_seams(text: str) -> str:
     """Replace each mark with one space between CJK and Latin, with none between CJK and CJK."""
-    return _SPACED_SEAM.sub(_closed, text) if _SEAM in text else text
 
+    def closed(seam: re.Match[str]) -> str:
+        beside = text[max(seam.start() - 1, 0) : seam.start()] + text[seam.end() : seam.end() + 1]
+        return "" if _NO_SPACE.fullmatch(beside) else " "
 
-def _closed(seam: re.Match[str]) -> str:
-    beside = seam.string[max(seam.start() - 1, 0) : seam.start()] + seam.string[seam.end() : seam.end() + 1]
-    return "" if _NO_SPACE.fullmatch(beside) else " "
+    return _SPACED_SEAM.sub(closed, text) if _SEAM in text else text
 
 
 # --- Latin in right-to-left text --------------------------------------------------------------------------------------
