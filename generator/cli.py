@@ -102,12 +102,8 @@ def status(codes: tuple[str, ...]) -> None:
         missing = [message for message in live if not all(forms(message))]
         fuzzy = [message for message in live if message.fuzzy and all(forms(message))]
         click.echo(f"{code}: {counted(len(live), 'message')}, {len(missing)} missing, {len(fuzzy)} fuzzy")
-        for message in (missing + fuzzy)[:FIRST]:
+        for message in (missing + fuzzy)[:10]:  # the first tell where to begin
             click.echo(f"  {shown(catalog_path(code))}:{message.lineno}: {short(english(message)[0])}")
-
-
-FIRST = 10
-"""Messages that `status` shows of each language."""
 
 
 @main.command("add-language")
