@@ -40,11 +40,6 @@ class Line:
     doubtful: bool = False
     id: str = ""
 
-    @property
-    def attributes(self) -> str:
-        """Its id and class, in the notation of Markdown."""
-        return f"#{self.id} " * bool(self.id) + ".doubtful " * self.doubtful
-
 
 @dataclass(frozen=True)
 class Table:
@@ -69,10 +64,12 @@ class Table:
         """The table as Markdown, for the extension `generator.site.markdown`."""
         sortable = " .sortable" * self.sortable
         rows = [
-            map(_cell, self.head),
-            ("---:" if "number" in cell.classes else "---" for cell in self.head),
-            *((_cell(line.cells[0], line.attributes), *map(_cell, line.cells[1:])) for line in self.body),
+            [*map(_cell, self.head)],
+            ["---:" if "number" in cell.classes else "---" for cell in self.head],
         ]
+        for line in self.body:
+            own = f"#{line.id} " * bool(line.id) + ".doubtful " * line.doubtful
+            rows.append([_cell(line.cells[0], own), *map(_cell, line.cells[1:])])
         notes = [f"- {in_markdown(note)}" for note in self.notes]
         if notes:
             notes[0] += "\n  { .table-notes }"
