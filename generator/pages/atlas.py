@@ -184,11 +184,8 @@ class Section(_Cells):
     source = property(lambda self: source_of(self._row, self.atlas.language))
     batch_sizes = property(lambda self: sorted(self.distinct("batch_size")))
     compared = cached_property(lambda self: self.compared_by(self.workload))
-
-    @property
-    def unequal(self) -> int:
-        """The number of rows whose variants were measured at different batch sizes."""
-        return sum(UNEQUAL_BATCHES in flags for flags in self.values("flags"))
+    # The number of rows whose variants were measured at different batch sizes:
+    unequal = property(lambda self: sum(UNEQUAL_BATCHES in flags for flags in self.values("flags")))
 
     @property
     def is_by_family(self) -> bool:
