@@ -52,9 +52,6 @@ with torch.inference_mode()%(autocast)s:
 """
 """The same for a model of timm."""
 
-CALLS = 1000
-"""The number of calls with which the form starts."""
-
 FAMILIAR = "resnet50"
 """A model that most readers know: where it has an answer, the form starts with it."""
 
@@ -234,7 +231,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
         first_device=first_device,
         first_model=(rows["model"].iloc[0], rows["model_label"].iloc[0]),
         first_size=rows["batch_size"].min(),
-        calls=CALLS,
+        calls=1000,  # with which the form starts
     )
 
 
