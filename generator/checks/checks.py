@@ -89,8 +89,9 @@ def check_pages(sources: Iterable[PageSource]) -> Iterator[Finding]:
     """Yield the mistakes in authored pages."""
     for source in sources:
         front, found = source.front, [*_check_headings(source)]
-        for name in {"title", "description"} - {name for name, value in front.values.items() if value}:
-            found += [(1, "", Violation(f"the page has no {name}", f"add `{name}: …` to its front matter"))]
+        for name in ("title", "description"):
+            if not front.values.get(name):
+                found += [(1, "", Violation(f"the page has no {name}", f"add `{name}: …` to its front matter"))]
         # Numbers with a unit that define something and were not measured:
         constants = front.values.get("constants") or ()
         texts = [(front.lines[name], text) for name, text in front.messages.items()]
