@@ -16,22 +16,15 @@ CACHE = Path(__file__).resolve().parent.parent / ".cache"
 """The folder of all caches. Everything in it can be made again."""
 
 
-class Cache:
-    """One folder of the cache, such as ``charts``."""
-
-    def __init__(self, name: str, suffix: str = "", root: Path = CACHE) -> None:
-        self.folder = root / name
-        self.suffix = suffix
-
-    def get(self, key: str, make: Callable[[], bytes]) -> bytes:
-        """Return the bytes of `key` from disk, else from `make`."""
-        path = self.folder / f"{hashlib.sha256(key.encode()).hexdigest()}{self.suffix}"
-        with suppress(OSError):
-            return path.read_bytes()
-        content = make()
-        with suppress(OSError):  # such as a full disk: without the cache, a build only takes longer
-            self.folder.mkdir(parents=True, exist_ok=True)
-            part = path.with_suffix(f".{os.getpid()}.part")
-            part.write_bytes(content)
-            part.replace(path)  # at once, so that nobody reads half a file
-        return content
+def kept(name: str, suffix: str, key: str, make: Callable[[], bytes], root: Path = CACHE) -> bytes:
+    """Return the bytes of `key` from the folder `name` of the cache, else from `make`."""
+    path = root / name / f"{hashlib.sha256(key.encode()).hexdigest()}{suffix}"
+    with suppress(OSError):
+        return path.read_bytes()
+    content = make()
+    with suppress(OSError):  # such as a full disk: without the cache, a build only takes longer
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        part.write_bytes(content)
+        part.replace(path)  # at once, so that nobody reads half a file
+    return content

@@ -12,58 +12,28 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
-from bench.errors import AtlasError, counted, unusable
+from bench.choices import folder
+from bench.commands import Commands
+from bench.errors import AtlasError, counted
 
 
-class _Out(click.Path):
-    """A path to write to. An empty one would be the current folder."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not str(value).strip():
-            self.fail("the path is empty", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class _Commands(click.Group):
-    """A command group that reports errors with their place and remedy, without a traceback."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of our output has closed it; Click handles that
-            raise
-        except (AtlasError, OSError) as error:
-            shown = unusable(error) if isinstance(error, OSError) else error
-            click.echo(f"error: {shown}", err=True)
-            sys.exit(2)
-
-
-def _translated(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+def _translated(code: str) -> str:
     """Refuse the source language, which has no catalog."""
-    from generator.languages.language import SOURCE
-
-    if SOURCE in given:
-        raise AtlasError(
-            "pages are written in English", where="--language", remedy="choose a language that they are translated into"
-        )
-    return given
+    if code == "en":
+        remedy = "choose a language that they are translated into"
+        raise AtlasError("pages are written in English", where="--language", remedy=remedy)
+    return code
 
 
 _LANGUAGES = click.option(
-    "--language",
-    "codes",
-    multiple=True,
-    metavar="CODE",
-    callback=_translated,
-    help="Only this language. May be repeated.",
+    "--language", "codes", type=_translated, multiple=True, metavar="CODE", help="Only this language. May be repeated."
 )
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def main() -> None:
     """Turn records, pages and translations into the guide."""
 
@@ -132,12 +102,8 @@ def status(codes: tuple[str, ...]) -> None:
         missing = [message for message in live if not all(forms(message))]
         fuzzy = [message for message in live if message.fuzzy and all(forms(message))]
         click.echo(f"{code}: {counted(len(live), 'message')}, {len(missing)} missing, {len(fuzzy)} fuzzy")
-        for message in (missing + fuzzy)[:FIRST]:
+        for message in (missing + fuzzy)[:10]:  # the first tell where to begin
             click.echo(f"  {shown(catalog_path(code))}:{message.lineno}: {short(english(message)[0])}")
-
-
-FIRST = 10
-"""Messages that `status` shows of each language."""
 
 
 @main.command("add-language")
@@ -151,12 +117,7 @@ def add_language(code: str) -> None:
 
 
 @main.command()
-@click.option(
-    "--out",
-    type=_Out(path_type=Path, file_okay=False),
-    default=Path("staged"),
-    help="Folder to write into. Default: staged.",
-)
+@click.option("--out", type=folder, default="staged", metavar="DIR", help="Folder to write into. Default: staged.")
 def stage(out: Path) -> None:
     """Write every page, chart and download of every language as plain files, for another site builder."""
     from generator.languages.language import published_languages

@@ -5,18 +5,36 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bench.choices import pick
+from bench.errors import AtlasError, unusable
 from bench.records.record import RESULTS
 
 MEASURED, PUBLISHED = RESULTS / "measured", RESULTS / "published"
 
 OK, NOTHING_MEASURED, FOUND_FAULTS, REGRESSED, BAD_INPUT, INTERRUPTED = 0, 1, 1, 1, 2, 130
 """Exit statuses."""
+
+
+class Commands(click.Group):
+    """A command group that reports errors with their place and remedy, without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of our output has closed it; Click handles that
+            raise
+        except (AtlasError, OSError) as error:
+            shown = unusable(error) if isinstance(error, OSError) else error
+            click.echo(f"error: {shown}", err=True)
+            sys.exit(BAD_INPUT)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
 
 
 class OneOf(click.Choice[str]):

@@ -5,31 +5,13 @@ python -m bench --help
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from bench.commands import BAD_INPUT, INTERRUPTED, compare, doctor, examples, exchange, install, run
-from bench.errors import AtlasError, counted, unusable
+from bench.commands import Commands, compare, doctor, examples, exchange, install, run
+from bench.errors import counted
 from bench.measuring.variants import VARIANTS
 from bench.plans.models import MODELS
 from bench.plans.profiles import PRECISIONS, PROFILES
-
-
-class _Commands(click.Group):
-    """A command group that reports errors with their place and remedy, without a traceback."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of our output has closed it; Click handles that
-            raise
-        except (AtlasError, OSError) as error:
-            shown = unusable(error) if isinstance(error, OSError) else error
-            click.echo(f"error: {shown}", err=True)
-            sys.exit(BAD_INPUT)
-        except KeyboardInterrupt:
-            sys.exit(INTERRUPTED)
 
 
 @click.command("list")
@@ -51,7 +33,7 @@ def list_command() -> None:
     click.echo("  autocast: weights and inputs stay in float32; TF32: in all products, on an NVIDIA GPU")
 
 
-main = _Commands(
+main = Commands(
     help="Measure vision models, eager against torch.compile, and keep the records.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
     commands=(

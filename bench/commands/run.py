@@ -74,7 +74,7 @@ def run_command(**given: Any) -> None:
     from rich.console import Console
 
     from bench.plans.duration import OVERRUN, time_budget
-    from bench.plans.plan import quickest_s
+    from bench.plans.plan import duration_s, first_of_each_cell
     from bench.running.progress import Reporter, estimate, estimates_table, processes_of, results_table
     from bench.running.sweep import remaining, run
     from bench.running.worker_process import preflight, run_worker
@@ -125,13 +125,13 @@ def run_command(**given: Any) -> None:
         console.print(results_table(records))
         console.print(f"Records: {path}")
     if budget_s is not None and (left := remaining(plan, run_file, records)):
-        remedy = f"run the same command with --time-budget {time_budget(quickest_s(left, pace), preparation_s)} or more"
+        quickest_s = min(duration_s([step], pace) for step in first_of_each_cell(left))
+        remedy = f"run the same command with --time-budget {time_budget(quickest_s, preparation_s)} or more"
         console.print(f"No time is left for {processes_of(left)}: {remedy}.")
     sys.exit(OK if any(record.measurement for record in records) else NOTHING_MEASURED)
 
 
 def _cluster(options: SimpleNamespace) -> RayCluster | None:
-    """Return the cluster to measure on, or None for this machine."""
     if options.executor == "ray":
         from bench.running.ray_executor import RayCluster
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from bench.records.record import Accuracy, Cell
 
@@ -35,18 +36,8 @@ of PyTorch use 2 to 10."""
 
 def tensors(output: Any) -> Tensors:
     """Return the floating-point tensors of a model's output, in order, detached and on the CPU."""
-    return [tensor.detach().cpu() for tensor in _walk(output) if tensor.is_floating_point()]
-
-
-def _walk(output: Any) -> Iterator[torch.Tensor]:
-    if isinstance(output, torch.Tensor):
-        yield output
-    elif isinstance(output, dict):
-        for value in output.values():
-            yield from _walk(value)
-    elif isinstance(output, (tuple, list)):
-        for value in output:
-            yield from _walk(value)
+    found = [each for each in tree_leaves(output) if isinstance(each, torch.Tensor)]
+    return [tensor.detach().cpu() for tensor in found if tensor.is_floating_point()]
 
 
 def are_identical(first: Tensors, second: Tensors) -> bool:

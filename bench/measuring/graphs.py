@@ -60,24 +60,20 @@ def _metrics() -> list[CompilationMetrics]:
     return [each for each in get_compilation_metrics() if not each.is_runtime]
 
 
-def _counters() -> Any:
-    from torch._dynamo.utils import counters  # noqa: PLC0415 - as above
-
-    return counters
-
-
 def left_eager() -> str | None:
     """Return why the model compiled since `reset` runs in eager mode, wholly or in part, or None if it was compiled.
 
     Neither raises anything: a backend may skip frames, as Inductor does with a data type that the device lacks, and an
     environment variable disables all compiling. Graph breaks and what Dynamo itself skips are no such case.
     """
+    from torch._dynamo.utils import counters  # noqa: PLC0415 - as above
+
     metrics = _metrics()
     skipped = sum(each.backend_compile_time_s is not None and each.graph_op_count is None for each in metrics)
     if skipped:
         share = f"{skipped} of {counted(len(metrics), 'frame')}"
         return f"the backend skipped {share}, which stay eager: the device may lack the data type"
-    if _counters()["stats"]["unique_graphs"]:
+    if counters["stats"]["unique_graphs"]:
         return None
     is_disabled = torch._dynamo.config.disable or os.environ.get("TORCHDYNAMO_DISABLE") == "1"  # noqa: SLF001
     told = "TORCH_COMPILE_DISABLE or TORCHDYNAMO_DISABLE is set" if is_disabled else "Dynamo captured no graph"
@@ -89,7 +85,9 @@ def inspect(module: torch.nn.Module, inputs: Mapping[str, Any], replays: int | N
 
     `replays`: of one call, by `replayed`, if the mode promises CUDA graphs.
     """
-    metrics, counters = _metrics(), _counters()
+    from torch._dynamo.utils import counters  # noqa: PLC0415 - as above
+
+    metrics = _metrics()
     recompiles = sum(bool(compilation.recompile_reason) for compilation in metrics)
     breaks = tuple(GraphBreak(reason=one_line(reason)) for reason in counters["graph_break"])
     skips = tuple(dict.fromkeys(reason for compilation in metrics if (reason := compilation.cudagraph_skip_reason)))

@@ -115,11 +115,7 @@ def sample(
                 continue
             disturbed[found] += 1
         number += 1
-        if reason := _stop_reason(subjects, sampling, number, seconds):
-            return End(number, reason, disturbed)
-
-
-def _stop_reason(subjects: Sequence[Subject], sampling: Sampling, rounds: int, seconds: float) -> str | None:
-    if rounds >= sampling.max_rounds and all(subject.seconds >= sampling.min_s for subject in subjects):
-        return "rounds"
-    return "time" if seconds >= sampling.max_s and rounds >= sampling.floor_rounds else None
+        if number >= sampling.max_rounds and all(subject.seconds >= sampling.min_s for subject in subjects):
+            return End(number, "rounds", disturbed)
+        if number >= sampling.floor_rounds and seconds >= sampling.max_s:
+            return End(number, "time", disturbed)

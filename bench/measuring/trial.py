@@ -223,7 +223,6 @@ def _verdict(
 
 
 def _instability(measurement: Measurement, disturbed: Mapping[str, int]) -> str | None:
-    """Return why the latencies are unreliable, or None."""
     for name, samples in (("eager", measurement.eager), ("compiled", measurement.compiled)):
         medians = np.array([np.median(calls) for calls in samples.rounds_ms]) if samples else np.empty(0)
         if 2 * sum(disturbed.values()) >= len(medians) > 0:

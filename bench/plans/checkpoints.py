@@ -75,7 +75,6 @@ def identify(directory: Path, *, needs_weights: bool, name: str | None = None) -
 
 
 def _name_fault(name: str) -> str | None:
-    """Return what is wrong with the name of a local checkpoint, or None."""
     try:
         msgspec.convert(name, Name)
     except msgspec.ValidationError:

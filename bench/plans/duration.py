@@ -83,9 +83,6 @@ class DurationEstimates:
         ):
             if seconds := [known[key] for key in known if key[1] == is_first and is_alike(key[0])]:
                 return min(median(seconds), self.profile.timeout_s)
-        return self._default_s(cell, is_first)
-
-    def _default_s(self, cell: Cell, is_first: bool) -> float:
         sampling, on_cpu = self.profile.sampling, cell.device == "cpu"
         sampling_s = sampling.max_s if on_cpu else 2 * sampling.min_s  # an accelerator needs milliseconds for a call
         compiling_s = COLD_S + (SEARCH_S if "max-autotune" in cell.variant else 0) + (0 if on_cpu else TUNING_S)

@@ -19,6 +19,7 @@ from bench.records.documents import Check
 from bench.records.record import Cell, Environment, Measurement, Peaks, Status, Task
 
 Weights = Literal["random", "pretrained"]
+Role = Literal["both", "eager", "variant", "build"]
 
 STARTING, BUILDING = "starting", "building"
 """Phases of a worker until it has a model: until its first message, it starts Python and imports torch."""
@@ -95,7 +96,7 @@ class Job(_Message, frozen=True):
     recipe: Recipe
     sampling: Sampling
     warm: bool = False
-    role: Literal["both", "eager", "variant", "build"] = "both"
+    role: Role = "both"
     folder: str = ""
     peaks: Peaks | None = None
     allow_busy: bool = False

@@ -118,17 +118,13 @@ def fitting(steps: Sequence[Step], durations: DurationEstimates, left_s: float) 
     """
     chosen, skipped = [], set[Cell]()
     for step in steps:
-        if step.planned.cell not in skipped and (seconds := _seconds(step, durations)) <= left_s:
+        seconds = durations.of(step.planned.cell, step.is_first)
+        if step.planned.cell not in skipped and seconds <= left_s:
             chosen.append(step)
             left_s -= seconds
         else:
             skipped.add(step.planned.cell)
     return chosen
-
-
-def quickest_s(steps: Sequence[Step], durations: DurationEstimates) -> float:
-    """Return the estimated seconds of the quickest step that can be taken next."""
-    return min(_seconds(step, durations) for step in first_of_each_cell(steps))
 
 
 def first_of_each_cell(steps: Iterable[Step]) -> list[Step]:
@@ -141,8 +137,4 @@ def first_of_each_cell(steps: Iterable[Step]) -> list[Step]:
 
 def duration_s(steps: Iterable[Step], durations: DurationEstimates) -> float:
     """Return the estimated duration of all steps."""
-    return sum(_seconds(step, durations) for step in steps)
-
-
-def _seconds(step: Step, durations: DurationEstimates) -> float:
-    return durations.of(step.planned.cell, step.is_first)
+    return sum(durations.of(step.planned.cell, step.is_first) for step in steps)

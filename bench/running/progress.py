@@ -108,7 +108,6 @@ _FIGURES = ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "br
 
 
 def _figures(groups: Sequence[Sequence[Record]]) -> list[list[str]]:
-    """Return the figures of cells of one run, given the records of each."""
     measured = [[record.measurement for record in group if record.measurement] for group in groups]
     cells = Cells(measured)
     found = (cells.latency("eager"), cells.latency("compiled"), cells.speedup, cells.break_even("cold"))

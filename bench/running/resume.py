@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -65,18 +65,20 @@ def find_run(
     """
     today = today or datetime.now(UTC).date().isoformat()
     name = plan.profile.name if is_ordinary else f"{plan.profile.name}-{plan.digest}"
-    kind = f"{_hardware(machine)}_torch-{slug(machine.environment.torch.partition('+')[0])}_{name}"
-    pattern = re.compile(rf"(\d{{4}}-\d\d-\d\d)_{re.escape(kind)}(?:_(\d+))?")
+    stem = f"{_hardware(machine)}_torch-{slug(machine.environment.torch.partition('+')[0])}_{name}"
+    pattern = re.compile(rf"(\d{{4}}-\d\d-\d\d)_{re.escape(stem)}(?:_(\d+))?")
     matches = ((pattern.fullmatch(path.stem), path) for path in out.glob("*.jsonl"))
     runs = sorted((match[1], int(match[2] or 1), path) for match, path in matches if match)
     for date, _, path in [] if fresh else reversed(runs):
         run = RunFile(path, tuple(read(path)))
-        if is_same_kind(run.records, plan, machine.environment):
+        own = kind(machine.environment)
+        # The constants of the profile may have changed since.
+        if all(each.plan == plan.digest and kind(each.environment) == own for each in run.records[-1:]):
             if reopen or date == today or pending(plan, run.records):
                 return run
             break
     number = max((number for date, number, _ in runs if date == today), default=0) + 1
-    return RunFile(out / f"{today}_{kind}{f'_{number}' if number > 1 else ''}.jsonl")
+    return RunFile(out / f"{today}_{stem}{f'_{number}' if number > 1 else ''}.jsonl")
 
 
 def earlier(machine: Machine, folders: Iterable[Path]) -> list[Record]:
@@ -92,14 +94,6 @@ def earlier(machine: Machine, folders: Iterable[Path]) -> list[Record]:
 def _hardware(machine: Machine) -> str:
     cores = f"-{machine.environment.cores}-cores" if machine.device == "cpu" else ""
     return slug(machine.environment.device_name) + cores
-
-
-def is_same_kind(records: Sequence[Record], plan: Plan, environment: Environment) -> bool:
-    """Return whether new records of this plan and environment may join these.
-
-    They must share the chip, versions, threads and settings, and the profile's constants, which may have changed.
-    """
-    return all(record.plan == plan.digest and kind(record.environment) == kind(environment) for record in records[-1:])
 
 
 def kind(environment: Environment) -> Environment:

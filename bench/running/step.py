@@ -16,20 +16,18 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from bench.errors import unwritable
 from bench.measuring.variants import VARIANTS
-from bench.plans.messages import CellOutcome, Job, Phase, Refusal, is_out_of_memory
+from bench.plans.messages import CellOutcome, Job, Phase, Refusal, Role, is_out_of_memory
 from bench.plans.plan import Step
 from bench.plans.profiles import Profile
 from bench.records.record import COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.scrub import one_line
 from bench.running.worker_process import Executor, WorkerExit, caches_below, variables_of
-
-Role = Literal["both", "eager", "variant", "build"]
 
 
 def measure(

@@ -180,7 +180,6 @@ def _messages(process: subprocess.Popen[bytes], deadline: float) -> Iterator[Mes
 
 
 def _last_line(errors: BinaryIO) -> str:
-    """Return the last line of a worker's standard error."""
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - STDERR_TAIL_BYTES))
     told = errors.read(STDERR_TAIL_BYTES).decode(errors="replace").strip().splitlines()
     return scrub.one_line(told[-1]) if told else ""

@@ -158,7 +158,7 @@ class Cells:
         images = np.where(np.isnan(own), self.batch_sizes, own)
         # A row shows one batch size, and a latency of another would be taken for one of it. Images a second fit any.
         of_row = (images == self.batch_sizes) | np.isnan(self.batch_sizes)
-        printed, samples = self.middle(f"{variant}_published_images_s"), _sums(self[f"{variant}_samples"])
+        printed, samples = self.middle(f"{variant}_published_images_s"), np.nansum(self[f"{variant}_samples"], axis=1)
         latencies = {"ms": value, "low_ms": low, "high_ms": high}
         return {
             **{f"{variant}_{end}": np.where(of_row, figures, np.nan) for end, figures in latencies.items()},
@@ -273,8 +273,3 @@ def _middle(figures: Array) -> Array:
     known = (~np.isnan(figures)).sum(axis=1)
     middles = np.stack([(known - 1) // 2, known // 2], axis=1)  # once sorted: nan comes last
     return np.take_along_axis(np.sort(figures, axis=1), middles, axis=1).mean(axis=1)
-
-
-def _sums(figures: Array) -> Array:
-    """Return the sum of each row over what is known, nan where nothing is."""
-    return np.where(np.isnan(figures).all(axis=1), np.nan, np.nansum(figures, axis=1))

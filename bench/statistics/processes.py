@@ -45,9 +45,9 @@ class Processes:
         for part, names in PARTS.items():
             values = [getattr(each, part) for each in measurements]
             self.figures |= {name: _column(values, name) for name in names}
-        compiled = [each.compilation or Compilation() for each in measurements]
-        self.figures |= {f"{name}_s": _array(each.phases_s.get(name) for each in compiled) for name in PHASES}
-        self.figures |= {f"{name}_s": _array(each.ready_s.get(name) for each in compiled) for name in STARTS}
+        compilations = [each.compilation or Compilation() for each in measurements]
+        self.figures |= {f"{name}_s": _array(each.phases_s.get(name) for each in compilations) for name in PHASES}
+        self.figures |= {f"{name}_s": _array(each.ready_s.get(name) for each in compilations) for name in STARTS}
         self.rounds_ms = {name: [_rounds_ms(getattr(each, name)) for each in measurements] for name in VARIANTS}
         for name in VARIANTS:
             samples = [getattr(each, name) or Samples() for each in measurements]
@@ -57,18 +57,8 @@ class Processes:
                 f"{name}_device_ms": _medians(each.device_ms for each in samples),
                 f"{name}_samples": _array(sum(map(len, each.rounds_ms)) for each in samples),
             }
-        self._compare(measurements)
-        layouts = [_layout(each.others) for each in measurements]
-        self.figures["layout_share"] = _array(share for share, _ in layouts)
-        self.figures["channels_last_speedup"] = _array(ratio for _, ratio in layouts)
-
-    def _compare(self, measurements: Sequence[Measurement]) -> None:
-        """Compare both variants by their latencies, and by pairs of rounds: in these, what slows down both cancels out.
-
-        The figures are those of the latencies, which readers see beside them. `paired_speedup` is that of the pairs:
-        where it differs from the other, the machine did not hold still. There are no pairs where the variants ran in
-        processes of their own.
-        """
+        # In pairs of rounds, what slows down both variants cancels out. Where `paired_speedup` differs from `speedup`,
+        # the ratio of the latencies that readers see beside it, the machine did not hold still.
         self.figures["comparable"] = _array(float(each.is_comparable) for each in measurements)
         self.figures["interleaved"] = _array(float(each.interleaved) for each in measurements)
         self.figures["paired_speedup"] = _medians(self.paired("speedup", at) for at in range(len(measurements)))
@@ -77,6 +67,9 @@ class Processes:
             comparable = self.figures["comparable"] > 0
             self.figures["speedup"] = np.where(comparable, eager / compiled, np.nan)
             self.figures["saving"] = np.where(comparable, eager - compiled, np.nan)
+        layouts = [_layout(each.others) for each in measurements]
+        self.figures["layout_share"] = _array(share for share, _ in layouts)
+        self.figures["channels_last_speedup"] = _array(ratio for _, ratio in layouts)
 
     def paired(self, name: str, at: int) -> list[float]:
         """Return the speedup or saving within each round of a process, none unless its rounds were interleaved."""

@@ -88,28 +88,23 @@ _COMMENT = re.compile(r"<!--.*?-->|<(script|style|svg)\b.*?</\1>", re.DOTALL)
 def check_pages(sources: Iterable[PageSource]) -> Iterator[Finding]:
     """Yield the mistakes in authored pages."""
     for source in sources:
-        for line, text, violation in _check_page(source):
+        front, found = source.front, [*_check_headings(source)]
+        for name in ("title", "description"):
+            if not front.values.get(name):
+                found += [(1, "", Violation(f"the page has no {name}", f"add `{name}: …` to its front matter"))]
+        # Numbers with a unit that define something and were not measured:
+        constants = front.values.get("constants") or ()
+        texts = [(front.lines[name], text) for name, text in front.messages.items()]
+        for line, text in [*texts, *((block.line, block.message) for block in source.document.blocks)]:
+            found += ((line, text, violation) for violation in _check_text(text, constants))
+        for line, html in source.document.html:
+            if blocks.has_words(_COMMENT.sub("", html)):
+                found.append((line, html, Violation("text inside HTML is never translated", "write it in Markdown")))
+        for line, text, violation in found:
             yield Finding(source.where, line, short(text), *violation)
 
 
-PageViolation = tuple[int, str, Violation]  # with line and text
-
-
-def _check_page(source: PageSource) -> Iterator[PageViolation]:
-    for name in ("title", "description"):
-        if not source.front.values.get(name):
-            yield 1, "", Violation(f"the page has no {name}", f"add `{name}: …` to its front matter")
-    yield from _check_headings(source)
-    texts = [(source.front.lines[name], text) for name, text in source.front.messages.items()]
-    for line, text in [*texts, *((block.line, block.message) for block in source.document.blocks)]:
-        for violation in _check_text(text, source.front.constants):
-            yield line, text, violation
-    for line, html in source.document.html:
-        if blocks.has_words(_COMMENT.sub("", html)):
-            yield line, html, Violation("text inside HTML is never translated", "write it in Markdown")
-
-
-def _check_headings(source: PageSource) -> Iterator[PageViolation]:
+def _check_headings(source: PageSource) -> Iterator[tuple[int, str, Violation]]:
     headings = source.document.headings
     seen = Counter(heading.id for heading in headings)
     for heading in headings:
@@ -155,28 +150,24 @@ def check_catalog(
         yield Finding(file, 1, "", what, _REFRESH)
     if catalog.plural_forms != plural_rule(code):
         yield Finding(file, 1, "", "Plural-Forms differs from the rule of CLDR", _REFRESH)
-    published = [message for message in catalog if message.id and all(forms(message)) and not message.fuzzy]
-    found = [
-        *((message, violation) for message in catalog for violation in _check_state(message, code, complete=complete)),
-        *((message, violation) for message in published for violation in _check_message(message, code, glossary)),
-    ]
-    by_text = {english(message)[0]: message for message in published}
+    found, by_text = list[tuple[Message, Violation]](), dict[str, Message]()  # those that pages show
+    for message in catalog:
+        is_whole = all(forms(message))
+        if message.id and is_whole and not message.fuzzy:
+            by_text[english(message)[0]] = message
+            found += ((message, each) for each in _check_message(message, code, glossary))
+        elif not is_whole and (complete or any(forms(message))):
+            remedy = f"translate it, or remove {code} from `complete` in {LOCALES.name}/{LIST}"
+            found.append((message, Violation("the translation is missing", remedy)))
+        elif message.id and message.fuzzy and complete:
+            what = "the translation is fuzzy, so the page shows English"
+            found.append((message, Violation(what, "compare it with the English, and remove `fuzzy`")))
     for first, second in glossary.distinct:
         if first in by_text and second in by_text and (shared := {*forms(by_text[first])} & {*forms(by_text[second])}):
             what = f"“{first}” and “{second}” are both called {min(shared)}"
             found.append((by_text[second], Violation(what, "use a different word for each")))
     for message, violation in found:
         yield Finding(file, message.lineno or 1, short(english(message)[0]), *violation)
-
-
-def _check_state(message: Message, code: str, *, complete: bool) -> Iterator[Violation]:
-    if not all(forms(message)):
-        if complete or any(forms(message)):
-            remedy = f"translate it, or remove {code} from `complete` in {LOCALES.name}/{LIST}"
-            yield Violation("the translation is missing", remedy)
-    elif message.id and message.fuzzy and complete:
-        remedy = "compare it with the English, and remove `fuzzy`"
-        yield Violation("the translation is fuzzy, so the page shows English", remedy)
 
 
 def _check_message(message: Message, code: str, glossary: Glossary) -> Iterator[Violation]:

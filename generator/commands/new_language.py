@@ -9,7 +9,6 @@ Material, and about the remaining steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from generator.languages.glossary import load_glossary
 from generator.languages.language import (
     LIST,
     LOCALES,
-    Language,
     catalog_path,
     listed,
     load_language,
@@ -44,21 +42,20 @@ def add_language(code: str, root: Path = catalogs.ROOT) -> list[str]:
     path = locales / LIST
     text = re.sub(r"(?m)^(languages = \[[^\]]*)\]", rf'\1, "{code}"]', path.read_text(encoding="utf-8"))
     durable.write(path, text.encode())
-    return [*_report(load_language(code, locales), root, locales)]
-
-
-def _report(language: Language, root: Path, locales: Path) -> Iterator[str]:
-    code, locale = language.code, language.locale
+    language = load_language(code, locales)
     forms = "; ".join(
         f"msgstr[{index}] for {', '.join(map(str, numbers[:4]))}{', …' if len(numbers) > 4 else ''}"
-        for index, numbers in enumerate(plural_examples(locale))
+        for index, numbers in enumerate(plural_examples(language.locale))
     )
-    yield f"{locale.get_language_name('en')} ({language.name}), {language.direction}, below /{language.prefix}"
-    yield f"plural forms: {forms}"
-    yield f"formats: {language.number(12345.678)}, {language.percent(0.45)}, {language.date(date(2024, 3, 1))}"
-    yield f"search: {', '.join(search.settings(code)['lang'])}"
-    yield "next:"
-    yield f"  translate {catalog_path(code, locales).relative_to(root).as_posix()}; untranslated text is in English"
+    name = language.locale.get_language_name("en")
     terms = sum(not term.translation(code) for term in load_glossary(locales).term)
-    yield f'  add `{code} = "…"` to the {terms} terms of {locales.name}/glossary.toml'
-    yield f"  run `python -m generator check`; if nothing is missing, add {code} to `complete` in {locales.name}/{LIST}"
+    return [
+        f"{name} ({language.name}), {language.direction}, below /{language.prefix}",
+        f"plural forms: {forms}",
+        f"formats: {language.number(12345.678)}, {language.percent(0.45)}, {language.date(date(2024, 3, 1))}",
+        f"search: {', '.join(search.settings(code)['lang'])}",
+        "next:",
+        f"  translate {catalog_path(code, locales).relative_to(root).as_posix()}; untranslated text is in English",
+        f'  add `{code} = "…"` to the {terms} terms of {locales.name}/glossary.toml',
+        f"  run `python -m generator check`; if nothing is missing, add {code} to `complete` in {locales.name}/{LIST}",
+    ]

@@ -16,14 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from packaging.version import Version
 
 Way = Literal["other_size", "other_device", "family"]
-WAYS: tuple[Way, ...] = get_args(Way)
 
 ENOUGH = 200
 """Comparisons of a device from which it has estimates. Fewer say too little."""

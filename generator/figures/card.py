@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from generator.cache import Cache
+from generator.cache import kept
 from generator.data.selection import Rows
 from generator.figures.charts import distributions, factor
 from generator.figures.drawing import COLOURS, WIDTH, Canvas, Drawing, Row, draw, height, version
@@ -20,13 +20,10 @@ MARGIN, TOP = 24, 142
 """Pixels beside a chart `WIDTH` wide, and above it."""
 
 
-_PNG = Cache("cards", ".png")
-
-
 def card(name: str, rows: Rows) -> bytes:
     """Return the card about some rows as PNG; without a name, it is about all. Finished ones are kept on disk."""
     boxes = [replace(row, label=row.label.rpartition(" · ")[0], marks=(), extremes=()) for row in distributions(rows)]
-    return _PNG.get(f"{version(__file__)} {name} {boxes!r}", lambda: _saved(name, boxes))
+    return kept("cards", ".png", f"{version(__file__)} {name} {boxes!r}", lambda: _saved(name, boxes))
 
 
 def _saved(name: str, boxes: list[Row]) -> bytes:

@@ -25,19 +25,17 @@ from generator.languages.language import UNKNOWN, Language
 MOST_DOTS = 60
 """Comparisons of a distribution that are drawn one by one. More of them would be a solid line."""
 
-Legend = tuple[tuple[str, str], ...]
-"""The words of each colour of a drawing; ``eager dashed`` is a dashed line in the colour of eager."""
-
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing and its words. `alt` and `axis` are plain text, `caption` HTML."""
+    """A drawing and its words. `alt` and `axis` are plain text, `caption` HTML. `legend` has the words of each colour;
+    ``eager dashed`` is a dashed line in the colour of eager."""
 
     drawing: Drawing | Curves | Steps
     alt: str
     caption: str
     axis: str
-    legend: Legend = ()
+    legend: tuple[tuple[str, str], ...] = ()
 
 
 # ── The charts ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -274,7 +272,6 @@ def _first_speedup(rows: Sequence[Row]) -> float:
 
 
 def _mark(row: Row, name: str, role: Role, *, hollow: bool = False) -> Mark | None:
-    """Return the mark of a figure with its interval."""
     value, low, high = (row[each] for each in with_interval(name))
     return None if value is None else Mark(value, role, low or math.nan, high or math.nan, hollow)
 
@@ -301,8 +298,7 @@ def _is_doubtful(row: Row) -> bool:
     return bool(row["verdict"] == "doubtful")
 
 
-def _legend(lines: Iterable[drawing.Row], words: Words) -> Legend:
-    """Return the colours of the verdicts that occur, and their words."""
+def _legend(lines: Iterable[drawing.Row], words: Words) -> tuple[tuple[str, str], ...]:
     found = {role for line in lines for role in (line.box and line.role, *(mark.role for mark in line.marks if mark))}
     names: Mapping[Role, str] = {
         **{role: words.named("verdict", verdict) for verdict, role in VERDICTS.items()},

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bench.statistics.verdicts import Verdict
-from generator.cache import Cache
+from generator.cache import kept
 from generator.data.selection import by_value
 
 if TYPE_CHECKING:
@@ -146,22 +146,21 @@ class Steps:
 
 # ── SVG ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_SVG = Cache("charts", ".svg")
 _STYLE = Path(__file__).with_name("drawing.mplstyle")
 _DARK = {light.encode(): dark.encode() for light, dark in COLOURS.values()}
 
 
 def svg(drawing: Drawing | Curves | Steps, *, mirrored: bool = False, dark: bool = False) -> bytes:
     """Return the drawing as SVG. Finished ones are kept on disk by their content."""
-    content = _SVG.get(f"{version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
+    content = kept("charts", ".svg", f"{version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
     return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content) if dark else content
 
 
 def height(drawing: Drawing | Curves | Steps) -> int:
     """Return the height in pixels."""
-    return (
-        round(_Layout(drawing).height) if isinstance(drawing, Drawing) else 300 if isinstance(drawing, tuple) else 380
-    )
+    if isinstance(drawing, Drawing):
+        return round(sum(map(sum, _heights(drawing))) + _AXIS + 2)
+    return 300 if isinstance(drawing, tuple) else 380
 
 
 @cache
@@ -239,32 +238,12 @@ _PITCH = 27.0  # of dots and boxes
 _LETTERS = 22  # of a name; longer ones stand above their rows
 
 
-class _Layout:
-    """Where the rows of a drawing are, in pixels from the top: names before the plot, figures after it."""
-
-    def __init__(self, drawing: Drawing) -> None:
-        self.drawing = drawing
-        self.is_stacked = any(len(row.label) > _LETTERS for row in drawing.rows)
-        self.above = _LINE if self.is_stacked else 0.0
-        self.height = sum(map(self.of_row, drawing.rows)) + _AXIS + 2
-
-    def ends(self) -> tuple[float, float]:
-        """Return where the plot begins, after the widest name, and where it ends, before the widest figure."""
-        names = () if self.is_stacked else (row.label for row in self.drawing.rows)
-        figures = (text for row in self.drawing.rows for text in row.figures)
-        start, end = (max((_EDGE, *(_width(text) + _GAP for text in texts))) for texts in (names, figures))
-        return start, WIDTH - end
-
-    def of_row(self, row: Row) -> float:
-        """Return the height of a row."""
-        return self.above + self._marks(row) + _LINE * _lines(row.extremes)
-
-    def middle(self, row: Row) -> float:
-        """Return the middle of the marks of a row, from its top."""
-        return self.above + self._marks(row) / 2
-
-    def _marks(self, row: Row) -> float:
-        return _BAR * max(len(row.marks), 1) + _GAP if self.drawing.kind == "bars" else _PITCH
+def _heights(drawing: Drawing) -> list[tuple[float, float, float]]:
+    """Return the height of each row: of its name, unless all stand beside, of its marks and of its extremes."""
+    above = _LINE if any(len(row.label) > _LETTERS for row in drawing.rows) else 0.0
+    bars = [_BAR * max(len(row.marks), 1) + _GAP for row in drawing.rows]
+    marks = bars if drawing.kind == "bars" else [_PITCH] * len(bars)
+    return [(above, own, _LINE * _lines(row.extremes)) for own, row in zip(marks, drawing.rows, strict=True)]
 
 
 def _lines(extremes: tuple[str, ...]) -> int:
@@ -305,35 +284,38 @@ def log_ticks(low: float, high: float, gap: float = 0.12) -> list[float]:
 
 def draw(canvas: Canvas, drawing: Drawing, top: float = 0.0) -> None:
     """Draw the rows below each other, from `top` down."""
-    layout = _Layout(drawing)
-    start, end = layout.ends()
+    heights = _heights(drawing)
+    is_stacked = any(above for above, *_ in heights)
+    names = () if is_stacked else (row.label for row in drawing.rows)
+    figures = (text for row in drawing.rows for text in row.figures)
+    start, beside = (max((_EDGE, *(_width(text) + _GAP for text in texts))) for texts in (names, figures))
+    end = WIDTH - beside
     values = [*_values(drawing)] or [1.0]
     low, high = min(values) * 0.97, max(values) * 1.03
     ticks = log_ticks(low, high, 46 / (end - start))
-    bottom = top + layout.height - _AXIS
+    bottom = top + height(drawing) - _AXIS
     axes = canvas.axes(start, end, top, bottom)
     axes.set(xscale="log", xlim=(high, low) if canvas.mirrored else (low, high), ylim=(bottom, top))
     axes.set_xticks(ticks, [f"{tick:,.6g}{drawing.unit}" for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.set_yticks([])
-    for row in drawing.rows:
-        middle = top + layout.middle(row)
-        half = layout.of_row(row) / 2 if not (row.extremes or layout.is_stacked) else _LINE / 2 + 2  # clear of text
+    for row, (above, marks, below) in zip(drawing.rows, heights, strict=True):
+        middle = top + above + marks / 2
+        half = _LINE / 2 + 2 if row.extremes or is_stacked else marks / 2  # clear of text
         axes.vlines(ticks, middle - half, middle + half, color=_light("grid"), linewidth=1, zorder=0)
         if drawing.unit:
             axes.vlines(1.0, middle - half, middle + half, color=_light("zero"), linewidth=1.5, zorder=0)
-        canvas.text(0, top + _LINE / 2 if layout.is_stacked else middle, row.label)
+        canvas.text(0, top + _LINE / 2 if is_stacked else middle, row.label)
         for number, figure in enumerate(row.figures):
             canvas.text(WIDTH, _beside(number, len(row.figures), middle), figure, at_end=True)
         _DRAW[drawing.kind](axes, row, middle)
         for number, text in enumerate(row.extremes):
             y = middle + _PITCH / 2 + _LINE * (0.3 + min(number, _lines(row.extremes) - 1))
             canvas.text(end if number else 0, y, text, at_end=bool(number), color=_light("muted"))
-        top += layout.of_row(row)
+        top += above + marks + below
 
 
 def _values(drawing: Drawing) -> Iterator[float]:
-    """Yield all values that the scale must hold."""
     if drawing.unit:
         yield 1.0
     for row in drawing.rows:
@@ -344,7 +326,6 @@ def _values(drawing: Drawing) -> Iterator[float]:
 
 
 def _beside(number: int, count: int, middle: float) -> float:
-    """Return the middle of one of the bars of a row."""
     return middle + (number - (count - 1) / 2) * _BAR
 
 

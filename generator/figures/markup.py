@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,6 @@ from generator.figures.drawing import WIDTH, height
 from generator.figures.words import DOUBT, Words
 from generator.languages.typography import in_markdown
 
-TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
-
 
 @dataclass(frozen=True)
 class Line:
@@ -41,11 +39,6 @@ class Line:
     cells: tuple[TableCell, ...]
     doubtful: bool = False
     id: str = ""
-
-    @property
-    def attributes(self) -> str:
-        """Its id and class, in the notation of Markdown."""
-        return f"#{self.id} " * bool(self.id) + ".doubtful " * self.doubtful
 
 
 @dataclass(frozen=True)
@@ -71,10 +64,12 @@ class Table:
         """The table as Markdown, for the extension `generator.site.markdown`."""
         sortable = " .sortable" * self.sortable
         rows = [
-            map(_cell, self.head),
-            ("---:" if "number" in cell.classes else "---" for cell in self.head),
-            *((_cell(line.cells[0], line.attributes), *map(_cell, line.cells[1:])) for line in self.body),
+            [*map(_cell, self.head)],
+            ["---:" if "number" in cell.classes else "---" for cell in self.head],
         ]
+        for line in self.body:
+            own = f"#{line.id} " * bool(line.id) + ".doubtful " * line.doubtful
+            rows.append([_cell(line.cells[0], own), *map(_cell, line.cells[1:])])
         notes = [f"- {in_markdown(note)}" for note in self.notes]
         if notes:
             notes[0] += "\n  { .table-notes }"
@@ -87,7 +82,6 @@ class Table:
 
 
 def _cell(cell: TableCell, own: str = "") -> str:
-    """Return a cell with its attributes: its sort key and its classes."""
     if not cell.html:
         return ""
     sort = f'data-sort="{cell.sort}" ' if cell.sort is not None else ""
@@ -135,23 +129,19 @@ def unbroken(html: str) -> str:
     return _AFTER_PUNCTUATION.sub("<wbr>", _CODE.sub(of_code, html))
 
 
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).resolve().parent.parent / "templates"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
+_TEMPLATES.filters["bare"] = str  # an attribute cannot hold the markup of an untranslated text
+
+
 def render(template: str, **values: Any) -> str:
     """Render a template of this package."""
-    return _environment().get_template(template).render(values).strip()
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(TEMPLATES)
-    environment = jinja2.Environment(
-        loader=loader,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["bare"] = str  # an attribute cannot hold the markup of an untranslated text
-    return environment
+    return _TEMPLATES.get_template(template).render(values).strip()
 
 
 MOST_NOTES = 3
@@ -175,7 +165,9 @@ class Tables:
         has_latencies = bool(kinds & {VERSION, SIZE}) or any(kind.endswith("_ms") for kind in kinds)
         notes = self._statuses(rows) if has_latencies else []
         if has_latencies or ON in kinds:
-            notes += self._doubts(rows)
+            anomalies = [anomaly for row in rows for anomaly in self.results.doubts.get(row["row"], ())]
+            groups = gathered(anomalies, MOST_NOTES)
+            notes += [marked(findings.told(group, self.results.by_label, self.words)) for group in groups]
         return self.table(lines, self.caption(rows, headline, brief=brief), notes)
 
     def table(self, lines: pd.DataFrame, caption: str, notes: Iterable[str] = ()) -> str:
@@ -234,9 +226,3 @@ class Tables:
         ]
         reasons = dict.fromkeys(row["reason"] for row in rows if row["status"] == Status.SKIPPED and row["reason"])
         return [*notes, *(Markup('<code lang="en">{}</code>').format(reason) for reason in reasons)]
-
-    def _doubts(self, rows: Rows) -> list[str]:
-        """Return a note on each doubt, or one for all of a kind where these are many."""
-        anomalies = [anomaly for row in rows for anomaly in self.results.doubts.get(row["row"], ())]
-        groups = gathered(anomalies, MOST_NOTES)
-        return [marked(findings.told(group, self.results.by_label, self.words)) for group in groups]

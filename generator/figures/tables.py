@@ -59,7 +59,6 @@ _IN_ORDER = ("model", "device", "compile_mode", "batch_size", "torch", *SECONDAR
 
 
 def _shown(decisive: Sequence[str], *columns: str) -> Choose:
-    """Return the function that makes the lines of `shown` with these columns."""
     return lambda cells: shown(cells, decisive, *columns)
 
 
@@ -69,7 +68,6 @@ def _among(is_chosen: Callable[[pd.DataFrame], pd.Series]) -> Choose:
 
 
 def _in_order(cells: pd.DataFrame, labels: pd.Index, *keys: Iterable[Any]) -> pd.DataFrame:
-    """Return the cells with these labels, sorted by their keys."""
     order = sorted(zip(*keys, labels, strict=True), key=lambda each: each[:-1])
     return cells.loc[[label for *_, label in order]]
 
@@ -355,7 +353,9 @@ _SUMMARIES: Mapping[str, Callable[[Groups], Any]] = {
     "batch_sizes": lambda groups: groups.values("batch_size"),
     **{name: partial(Groups.values, column=name) for name in ("torch", "transformers", "commit", "origin")},
     "records": lambda groups: groups.of(groups.cells["attempts"]).sum(),
-    "device_names": lambda groups: groups.of(~groups.cells.duplicated(["run", "device"])).agg(_true_labels),
+    "device_names": lambda groups: groups.of(~groups.cells.duplicated(["run", "device"])).agg(
+        lambda values: tuple(values.index[values])
+    ),
     "source": lambda groups: groups.first.index,
     "date": lambda groups: groups.first.index,
     "kind": lambda groups: groups.first["device_type"],
@@ -365,7 +365,6 @@ _SUMMARIES: Mapping[str, Callable[[Groups], Any]] = {
 
 
 def _lines(groups: Groups, *names: str) -> pd.DataFrame:
-    """A line per group, with these columns."""
     values = {name: _SUMMARIES[name](groups) if name in _SUMMARIES else groups.first[name] for name in names}
     typed = {name: pd.Series(each, dtype=column(name).dtype) for name, each in values.items()}
     return pd.DataFrame({name: each.set_axis(groups.first.index) for name, each in typed.items()})
@@ -373,10 +372,6 @@ def _lines(groups: Groups, *names: str) -> pd.DataFrame:
 
 def _rate(cells: pd.DataFrame) -> pd.Series:
     return cells["eager_images_s"].fillna(cells["compiled_images_s"])
-
-
-def _true_labels(values: pd.Series) -> tuple[int, ...]:
-    return tuple(values.index[values])
 
 
 def _newest_first(cells: pd.DataFrame) -> pd.DataFrame:

@@ -132,11 +132,8 @@ def differing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
     """
     primary = [columns[name] for name in PRIMARY]
     groups = len(set(zip(*primary, strict=True)))
-
-    def splits(name: str) -> bool:
-        return not is_same(columns[name]) and len(set(zip(*primary, columns[name], strict=True))) > groups
-
-    return [*(name for name in PRIMARY if not is_same(columns[name])), *(name for name in SECONDARY if splits(name))]
+    apart = [name for name in (*PRIMARY, *SECONDARY) if not is_same(columns[name])]
+    return [each for each in apart if each in PRIMARY or len(set(zip(*primary, columns[each], strict=True))) > groups]
 
 
 class Words:

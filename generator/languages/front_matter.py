@@ -48,16 +48,6 @@ class FrontMatter:
         """``devices``, ``models`` or ``families`` if the page is rendered once for each, else None."""
         return self.values.get("for_each")
 
-    @property
-    def constants(self) -> tuple[str, ...]:
-        """Numbers with a unit that the page may contain: they define something and were not measured."""
-        return tuple(self.values.get("constants") or ())
-
-    @property
-    def passed_on(self) -> dict[str, Any]:
-        """The values that MkDocs receives."""
-        return {key: value for key, value in self.values.items() if key not in {"for_each", "constants"}}
-
 
 @lru_cache(maxsize=8192)
 def parse(front: str, where: str) -> FrontMatter:

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -69,19 +69,16 @@ def load_glossary(locales: Path = LOCALES) -> Glossary:
     path = locales / GLOSSARY
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return msgspec.convert({**content, "term": [_nested(term) for term in content["term"]]}, Glossary)
+        for term in content["term"]:  # move translations, such as ``zh = "延迟"``, to `names`
+            codes = [code for code in term if code != "en" and _CODE.fullmatch(code)]
+            term["names"] = {code: term.pop(code) for code in codes}
+        return msgspec.convert(content, Glossary)
     except (OSError, ValueError, AttributeError, LookupError, TypeError, RecursionError) as error:
         raise AtlasError(
             f"the glossary cannot be read: {error}",
             where=str(path),
             remedy="correct the field; each [[term]] has en, and its translations under codes of languages",
         ) from None
-
-
-def _nested(term: dict[str, Any]) -> dict[str, Any]:
-    """Move the translations of a term, such as ``zh = "延迟"``, from the top level to `names`."""
-    names = {code: name for code, name in term.items() if code != "en" and _CODE.fullmatch(code)}
-    return {**{field: value for field, value in term.items() if field not in names}, "names": names}
 
 
 def glossary_violations(glossary: Glossary, code: str, message: str, translation: str) -> Iterator[Violation]:
@@ -94,22 +91,21 @@ def glossary_violations(glossary: Glossary, code: str, message: str, translation
     english = _any(glossary.keep).sub(" ", english)
     terms = [term for term in glossary.term if _any((term.en, *term.forms), re.IGNORECASE).search(english)]
     allowed = [variant for term in terms for variant in term.variants(code)]
+    right = [match.span() for variant in allowed for match in _word(variant, code).finditer(text)]
+
+    def occurs(wrong: str) -> bool:
+        found = [match.span() for match in _word(wrong, code).finditer(text)]
+        return any(not any(start <= first and last <= end for start, end in right) for first, last in found)
+
     for term in terms:
         variants = term.variants(code)
-        found = [word for word in term.avoid.get(code, ()) if _occurs(word, allowed, text, code)]
+        found = [word for word in term.avoid.get(code, ()) if occurs(word)]  # not as part of a correct one
         wrong = [word for word in found if not any(word != longer and word in longer for longer in found)]
         missing = term.enforce and variants and not any(_word(variant, code).search(text) for variant in variants)
         for word in wrong:
             yield Violation(f"“{term.en}” is translated as {word}", f"use {(*variants, 'another word')[0]}")
         if missing and not wrong:
             yield Violation(f"“{term.en}” is not translated as {variants[0]}", f"use {' or '.join(variants)}")
-
-
-def _occurs(wrong: str, allowed: list[str], text: str, code: str) -> bool:
-    """Whether a wrong word occurs in the text, other than as part of a correct one."""
-    right = [match.span() for variant in allowed for match in _word(variant, code).finditer(text)]
-    found = [match.span() for match in _word(wrong, code).finditer(text)]
-    return any(not any(start <= first and last <= end for start, end in right) for first, last in found)
 
 
 @lru_cache(maxsize=1024)
@@ -123,14 +119,12 @@ def _any(words: tuple[str, ...], flags: int = 0) -> re.Pattern[str]:
 def _word(word: str, code: str) -> re.Pattern[str]:
     if code != "ar":
         return re.compile(re.escape(_normal(word)), re.IGNORECASE)
-    return re.compile(r"\s+".join(_arabic(part) for part in _normal(word).split()))
-
-
-def _arabic(word: str) -> str:
-    """Return a pattern for an Arabic word with its attached article, conjunctions, prepositions and endings."""
-    stem = word.removeprefix("ال") if len(word) > 4 else word
-    stem = f"{re.escape(stem[:-1])}[ةت]" if stem.endswith("ة") else re.escape(stem)
-    return rf"(?<!\w)[وف]?[بكلس]?(?:ال|ل)?\w{{0,2}}{stem}\w{{0,4}}(?!\w)"
+    parts = []
+    for part in _normal(word).split():  # with its attached article, conjunctions, prepositions and endings
+        stem = part.removeprefix("ال") if len(part) > 4 else part
+        stem = f"{re.escape(stem[:-1])}[ةت]" if stem.endswith("ة") else re.escape(stem)
+        parts.append(rf"(?<!\w)[وف]?[بكلس]?(?:ال|ل)?\w{{0,2}}{stem}\w{{0,4}}(?!\w)")
+    return re.compile(r"\s+".join(parts))
 
 
 def _normal(text: str) -> str:

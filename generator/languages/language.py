@@ -17,6 +17,7 @@ from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
+from unicodedata import bidirectional
 
 import msgspec
 from babel import Locale, UnknownLocaleError
@@ -208,8 +209,10 @@ class Language:
 
     def alone(self, text: str) -> str:
         """Return plain text for a place outside of the page, such as a title in search results, where nothing but its
-        first letter tells its direction."""
-        return typography.from_the_right(text) if self.direction == "rtl" else text
+        first letter tells its direction: from right to left, any other begins with a mark."""
+        first = next((each for each in map(bidirectional, text) if each in {"L", "R", "AL"}), "")
+        is_marked = self.direction == "rtl" and text and first not in {"R", "AL"}
+        return f"{typography.RIGHT_TO_LEFT_MARK}{text}" if is_marked else text
 
     def _measure(self, x: float | None, digits: int, symbol: str) -> str:
         # International symbols stay the same in every language (CLDR writes ms as ملي ث), and the no-break space
@@ -299,10 +302,8 @@ def plural_forms(locale: Locale) -> tuple[str, ...]:
 @cache
 def plural_examples(locale: Locale) -> tuple[tuple[int, ...], ...]:
     """Return the numbers below 1000 of each plural form, in the order of ``msgstr[…]``."""
-    served: dict[str, list[int]] = {form: [] for form in plural_forms(locale)}
-    for n in range(1000):
-        served[locale.plural_form(n)].append(n)
-    return tuple(map(tuple, served.values()))
+    of_number = [locale.plural_form(n) for n in range(1000)]
+    return tuple(tuple(n for n, each in enumerate(of_number) if each == form) for form in plural_forms(locale))
 
 
 def catalog_path(code: str, locales: Path = LOCALES) -> Path:

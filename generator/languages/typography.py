@@ -6,11 +6,9 @@ expressions, and the checks for translations, so that all three agree.
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Iterator
 from html import unescape
-from unicodedata import bidirectional, east_asian_width
+from unicodedata import east_asian_width
 
 CJK = (
     r"\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
@@ -106,12 +104,12 @@ def mark_seams(text: str, expression: re.Pattern[str]) -> str:
 
 def close_seams(text: str) -> str:
     """Replace each mark with one space between CJK and Latin, with none between CJK and CJK."""
-    return _SPACED_SEAM.sub(_closed, text) if _SEAM in text else text
 
+    def closed(seam: re.Match[str]) -> str:
+        beside = text[max(seam.start() - 1, 0) : seam.start()] + text[seam.end() : seam.end() + 1]
+        return "" if _NO_SPACE.fullmatch(beside) else " "
 
-def _closed(seam: re.Match[str]) -> str:
-    beside = seam.string[max(seam.start() - 1, 0) : seam.start()] + seam.string[seam.end() : seam.end() + 1]
-    return "" if _NO_SPACE.fullmatch(beside) else " "
+    return _SPACED_SEAM.sub(closed, text) if _SEAM in text else text
 
 
 # --- Latin in right-to-left text --------------------------------------------------------------------------------------
@@ -127,15 +125,6 @@ _LATIN_RUN = re.compile(
 def isolate_latin(text: str) -> str:
     """Wrap the Latin names in right-to-left Markdown in ``<bdi dir="ltr">``, except in code, tags and link targets."""
     return _LATIN_RUN.sub(lambda run: f'<bdi dir="ltr">{run[0]}</bdi>' if run["latin"] else run[0], text)
-
-
-def from_the_right(text: str) -> str:
-    """Return plain text with a right-to-left mark before it, unless its first letter runs from the right already.
-
-    Search results, share cards and browsers take the direction of a text from its first letter.
-    """
-    first = next((direction for direction in map(bidirectional, text) if direction in {"L", "R", "AL"}), "")
-    return f"{RIGHT_TO_LEFT_MARK}{text}" if text and first not in {"R", "AL"} else text
 
 
 _CODE = re.compile(r"<(code|kbd|pre|samp)\b(?![^>]*\bdir=)")
@@ -190,12 +179,3 @@ _UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.
 def plain(text: str) -> str:
     """Replace isolating elements with direction marks and unwrap untranslated text, for a title or an attribute."""
     return _BDI.sub(rf"{LEFT_TO_RIGHT_MARK}\1{LEFT_TO_RIGHT_MARK}", _UNTRANSLATED.sub(r"\1", text))
-
-
-def chinese_words(text: str) -> Iterator[str]:
-    """Yield the words of a Chinese text, which has no spaces between them."""
-    import jieba  # takes a tenth of a second, which other languages need not wait
-
-    jieba.setLogLevel(logging.WARNING)
-    words: Iterator[str] = jieba.cut(text)
-    return words

@@ -196,16 +196,13 @@ class Section(_Cells):
     source = property(lambda self: source_of(self._row, self.atlas.language))
     batch_sizes = property(lambda self: sorted(self.distinct("batch_size")))
     compared = cached_property(lambda self: self.compared_by(self.workload))
+    # The number of rows whose variants were measured at different batch sizes:
+    unequal = property(lambda self: sum(UNEQUAL_BATCHES in flags for flags in self.values("flags")))
 
     @property
     def sides(self) -> Sequence[VariantName]:
         """The variants that have figures of throughput."""
         return [each for each in VARIANTS if any(rate is not None for rate in self.values(f"{each}_images_s"))]
-
-    @property
-    def unequal(self) -> int:
-        """The number of rows whose variants were measured at different batch sizes."""
-        return sum(UNEQUAL_BATCHES in flags for flags in self.values("flags"))
 
     @property
     def is_by_family(self) -> bool:

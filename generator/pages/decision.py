@@ -52,9 +52,6 @@ with torch.inference_mode()%(autocast)s:
 """
 """The same for a model of timm."""
 
-CALLS = 1000
-"""The number of calls with which the form starts."""
-
 FAMILIAR = "resnet50"
 """A model that most readers know: where it has an answer, the form starts with it."""
 
@@ -107,7 +104,9 @@ def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = Tr
     estimated = results.estimates.models
     estimated = estimated[estimated["device"] == device]
     slugs = list(dict.fromkeys([*(row["model"] for row in rows), *estimated["model"]]))
-    known = {**_elsewhere(results, estimated["model"]), **{row["model"]: row for row in rows}}
+    elsewhere = results.newest[results.newest["model"].isin(estimated["model"])].drop_duplicates("model")
+    columns = ["model", "model_label", "checkpoint", "digest", "model_type", "task"]
+    known = {row["model"]: row for row in (*records(elsewhere[columns]), *rows)}
     at = {slug: position for position, slug in enumerate(slugs)}
     content = {
         "count": len(rows),
@@ -119,14 +118,6 @@ def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = Tr
         "estimates": _estimates(results, device, at),
     }
     return compact(content)
-
-
-def _elsewhere(results: Results, models: pd.Series) -> Mapping[str, Row]:
-    """Return a row of each model, whatever its device."""
-    newest = results.newest
-    firsts = newest[newest["model"].isin(models) & ~newest["model"].duplicated()]
-    columns = ["model", "model_label", "checkpoint", "digest", "model_type", "task"]
-    return {row["model"]: row for row in records(firsts[columns])}
 
 
 def _estimates(results: Results, device: str, at: Mapping[str, int]) -> dict[str, Any]:
@@ -176,11 +167,8 @@ def _figure(rows: Rows, name: str) -> Iterable[list[Any]]:
     """Yield the values of a figure, both ends of its interval, and its decimals."""
     for column in (name, *_FIGURES[name]):
         yield [rounded(row[column]) for row in rows]
-    yield [None if row[name] is None else _digits(row, name) for row in rows]
-
-
-def _digits(row: Row, name: str) -> int:
-    return PRINTED if name.endswith("_images_s") and row["origin"] == "published" else digits(row, name)
+    printed = {"published": PRINTED} if name.endswith("_images_s") else {}
+    yield [None if row[name] is None else printed.get(row["origin"], digits(row, name)) for row in rows]
 
 
 def _packed(values: Sequence[Any]) -> Any:
@@ -243,30 +231,16 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
         first_device=first_device,
         first_model=(rows["model"].iloc[0], rows["model_label"].iloc[0]),
         first_size=rows["batch_size"].min(),
-        calls=CALLS,
+        calls=1000,  # with which the form starts
     )
 
 
 def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
-    """Return the words of the script, with those that depend on the records: tasks, sources and doubts."""
-    cells = atlas.results.newest
-    doubts = {
-        each.kind: words.named("fault", each.kind) for anomalies in atlas.results.doubts.values() for each in anomalies
-    }
-    every = words.language.gettext("All models for %(task)s")
-    tasks = {task: words.say(every, task=words.named("task", task)) for task in sorted(cells["task"].unique())}
-    failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
-    of_records = {"tasks": {} if whole else tasks, "sources": _sources(atlas, words), "doubts": doubts}
-    return {**texts(words), "estimate": _estimate_texts(words), **failed, **of_records}
-
-
-def _sources(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
-    """Return the name of each source and its words on each question, once a source."""
     cells = atlas.results.newest
     labels = cells[~cells[["origin", "profile"]].duplicated()].index
     rows = [atlas.results.by_label[label] for label in labels]
     known = {source_key(row): source_of(row, words.language) for row in rows}
-    return {
+    sources = {
         key: {
             "name": source.name,
             "latency": words.sentences((source.protocol, source.latency, source.unknown)),
@@ -274,6 +248,14 @@ def _sources(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
         }
         for key, source in known.items()
     }
+    doubts = {
+        each.kind: words.named("fault", each.kind) for anomalies in atlas.results.doubts.values() for each in anomalies
+    }
+    every = words.language.gettext("All models for %(task)s")
+    tasks = {task: words.say(every, task=words.named("task", task)) for task in sorted(cells["task"].unique())}
+    failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
+    of_records = {"tasks": {} if whole else tasks, "sources": sources, "doubts": doubts}
+    return {**texts(words), **failed, **of_records}
 
 
 def lines(cells: pd.DataFrame) -> pd.DataFrame:
@@ -397,21 +379,18 @@ def texts(words: Words) -> dict[str, Any]:
         "invalid_calls": gettext("Enter the number of calls as a whole number, one or more."),
         "tally": gettext("%(outcome)s: %(count)s"),
         "failed": gettext("The records could not be loaded. The table below has them all."),
-    }
-
-
-def _estimate_texts(words: Words) -> dict[str, Any]:
-    """Return the words for an estimate. Each way to estimate has a sentence."""
-    gettext = words.language.gettext
-    return {
-        "unlisted": gettext("%(family)s: model not listed"),
-        "ways": {
-            "other_size": gettext("This estimate is based on the same model at a different image size on this device:"),
-            "other_device": gettext("This estimate is based on the same model on other devices:"),
-            "family": gettext("This estimate is the median of the %(family)s family on this device."),
+        "estimate": {
+            "unlisted": gettext("%(family)s: model not listed"),
+            "ways": {
+                "other_size": gettext(
+                    "This estimate is based on the same model at a different image size on this device:"
+                ),
+                "other_device": gettext("This estimate is based on the same model on other devices:"),
+                "family": gettext("This estimate is the median of the %(family)s family on this device."),
+            },
+            "error": gettext("Estimates of this kind had a median error of %(error)s over %(tried)s records."),
+            "relative": gettext("%(model)s, %(size)s, on %(device)s: %(speedup)s"),
+            "measure": gettext("To replace this estimate with a record, measure the model:"),
+            "thin": gettext("Too little is known for an estimate. Measure the model instead:"),
         },
-        "error": gettext("Estimates of this kind had a median error of %(error)s over %(tried)s records."),
-        "relative": gettext("%(model)s, %(size)s, on %(device)s: %(speedup)s"),
-        "measure": gettext("To replace this estimate with a record, measure the model:"),
-        "thin": gettext("Too little is known for an estimate. Measure the model instead:"),
     }

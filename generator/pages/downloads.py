@@ -19,11 +19,17 @@ from generator.data.selection import plain
 
 
 def as_csv(results: Results) -> str:
-    """Return every row of every run, with no text that a spreadsheet would run as a formula.
+    """Return every row of every run. What is unknown is empty; a break-even point that is never reached is inf.
 
-    What is unknown is empty; a break-even point that is never reached is inf.
+    A text that a spreadsheet would run as a formula has an apostrophe before it, as spreadsheets themselves do.
     """
-    columns = {name: map(_no_formula, json_values(column)) for name, column in results.table.items()}
+    formula = ("=", "+", "-", "@", "\t", "\r", "'")
+    columns = {
+        name: [
+            f"'{each}" if isinstance(each, str) and each.startswith(formula) else each for each in json_values(column)
+        ]
+        for name, column in results.table.items()
+    }
     return pd.DataFrame(columns, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
@@ -77,11 +83,3 @@ def rounded(value: Any) -> Any:
 def compact(value: Any) -> str:
     """Return a value as JSON that takes as little room as it can: scripts read it, and nobody else."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def _no_formula(value: Any) -> Any:
-    """Put an apostrophe before a text that a spreadsheet would run as a formula, as spreadsheets themselves do.
-
-    The JSON has every text as it is.
-    """
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r", "'")) else value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -104,12 +104,6 @@ def _columns(results: Results) -> Mapping[str, Any]:
     return {str(name): _packed(column) for name, column in known.items()} | {"digits": _coded(decimals)}
 
 
-def _explanations(results: Results, words: Words) -> Mapping[int, str]:
-    """Return the known causes of the verdict on a cell, by the label of its row."""
-    rows = records(cause_rows(results.table))
-    return {row["row"]: causes.why(row["causes"], row["verdict"], words) for row in rows}
-
-
 def devices_with_rounds(results: Results) -> list[str]:
     """Return the devices for which `rounds_as_json` has rounds."""
     has_rounds = list(map(bool, results.rounds_ms))
@@ -124,16 +118,14 @@ def rounds_as_json(results: Results, device: str) -> str:
     labels = results.table.index[results.table["device"] == device]
     rounds = {label: results.rounds_ms[label] for label in labels.tolist()}
     rows = {
-        label: {variant: _thinned(medians) for variant, medians in variants.items()}
+        label: {
+            variant: [rounded(ms) for ms in medians[:: max(1, math.ceil(len(medians) / ROUNDS))]]
+            for variant, medians in variants.items()
+        }
         for label, variants in rounds.items()
         if variants
     }
     return compact(rows)
-
-
-def _thinned(rounds_ms: Sequence[float]) -> list[float]:
-    step = max(1, math.ceil(len(rounds_ms) / ROUNDS))
-    return [rounded(ms) for ms in rounds_ms[::step]]
 
 
 def _packed(column: pd.Series) -> Any:
@@ -190,16 +182,20 @@ def texts(atlas: Atlas, words: Words, link: Link) -> dict[str, Any]:
 
     The names of models are in the data: they are the same in all languages.
     """
-    gettext = words.language.gettext
+    gettext, rows = words.language.gettext, records(cause_rows(atlas.results.table))
     return {
         "names": _names(atlas, words),
         "links": {"device": {device.slug: link("device", device.slug) for device in atlas.devices}},
         "filters": FILTERS,
         "searched": SEARCHED,
-        "why": _explanations(atlas.results, words),
+        "why": {row["row"]: causes.why(row["causes"], row["verdict"], words) for row in rows},
         "noise": 1 + NOISE,
         "rounded": ROUNDED,
-        "headings": _headings(words),
+        "headings": {
+            column.name: words.title(column.heading if column.explorer is True else column.explorer)
+            for column in COLUMNS.values()
+            if column.explorer
+        },
         "explained": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
         # Notes of other sources stay in English.
         "notes": {
@@ -240,8 +236,9 @@ def _phrases(language: Language) -> dict[str, str]:
 
 
 def _names(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
-    """Return the names of the values of each filter, in the order in which they are offered."""
-    table = atlas.results.table
+    """Return the names of the values of each filter, in the order in which they are offered. Devices keep theirs:
+    accelerators come first."""
+    names, table = dict[str, dict[str, str]](), atlas.results.table
 
     def name(column: str, value: str) -> str:
         match column:
@@ -252,22 +249,11 @@ def _names(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
             case _:
                 return words.named(column, value) if column in NAMES else value
 
-    return {
-        column: {str(value): str(name(column, str(value))) for value in _in_order(column, table[column].unique())}
-        for column in FILTERS
-        if column != "model"
-    }
-
-
-def _in_order(column: str, values: Iterable[Any]) -> Iterable[Any]:
-    """Return the values in the order in which the filter offers them. Devices keep theirs: accelerators come first."""
-    return values if column == "device" else sorted(values, key=ORDERS.get(column))
-
-
-def _headings(words: Words) -> dict[str, str]:
-    """Return the headings of the table, by column of the registry."""
-    shown = ((column.name, column.explorer, column.heading) for column in COLUMNS.values() if column.explorer)
-    return {name: words.title(heading if own is True else own) for name, own, heading in shown}
+    for column in (each for each in FILTERS if each != "model"):
+        values = table[column].unique()
+        ordered = values if column == "device" else sorted(values, key=ORDERS.get(column))
+        names[column] = {str(value): str(name(column, str(value))) for value in ordered}
+    return names
 
 
 def _details(words: Words) -> dict[str, str]:

@@ -67,13 +67,6 @@ def _entry(run: str, rows: pd.DataFrame, results: Results, language: Language) -
         words.value(run),
     ]
     page = f"devices/{devices[0]['device']}/" if len(devices) == 1 else "data/#provenance"
-    return Entry(urn(language.code, run), title, words.facts(counts), _moment(rows), page)
-
-
-def _moment(rows: pd.DataFrame) -> str:
-    """Return when a run ended, or the first moment of the day, month or year in which it was published."""
-    last = rows["measured_at"].max()
-    if last is not pd.NaT:
-        return f"{last:%Y-%m-%dT%H:%M:%SZ}"
-    day = max(rows["source_date"])
-    return f"{day}{FIRST_MOMENT[len(day) :]}" if day else FIRST_MOMENT
+    last, day = rows["measured_at"].max(), max(rows["source_date"])  # which may be a month or a year
+    moment = f"{day}{FIRST_MOMENT[len(day) :]}" if last is pd.NaT else f"{last:%Y-%m-%dT%H:%M:%SZ}"
+    return Entry(urn(language.code, run), title, words.facts(counts), moment, page)

@@ -113,7 +113,10 @@ def translate(source: PageSource, language: Language) -> Translated:
                 where=f"{language.catalog}:{language.lines.get((None, message), 0)}",
                 remedy=f"use each of these once: {' '.join(placeholders(message)) or 'none'}",
             )
-        return _typeset(translation, language, attribute=attribute)
+        if language.direction == "rtl":  # an attribute can hold no elements
+            return translation if attribute else typography.isolate_latin(translation)
+        is_cjk = language.locale.language in typography.CJK_LANGUAGES
+        return typography.mark_seams(translation, EXPRESSION) if is_cjk else translation
 
     def place(block: Block) -> str | None:
         text = translated(block.message, attribute=block.kind == "abbreviation") or _marked(block)
@@ -124,7 +127,7 @@ def translate(source: PageSource, language: Language) -> Translated:
         return None if language.code == "en" else text + padding
 
     body = blocks.join(source.document, place).removeprefix(source.document.front)
-    front = dict(source.front.passed_on)
+    front = {key: value for key, value in source.front.values.items() if key not in {"for_each", "constants"}}
     for key, message in source.front.messages.items():
         front[key] = translated(message, attribute=True) or message
     first_line = min((language.lines.get((None, message), 1) for message in missing), default=1)
@@ -139,15 +142,6 @@ def _marked(block: Block) -> str:
     if block.kind == "abbreviation":  # a tooltip holds no elements
         return block.message
     return _TEXT.sub(lambda text: str(Untranslated(text[0]).__html__()), block.message, count=1)
-
-
-def _typeset(translation: str, language: Language, *, attribute: bool) -> str:
-    """Add isolation and spaces that the script of a translation needs. An `attribute` can hold no elements."""
-    if language.direction == "rtl" and not attribute:
-        return typography.isolate_latin(translation)
-    if language.locale.language in typography.CJK_LANGUAGES:
-        return typography.mark_seams(translation, EXPRESSION)
-    return translation
 
 
 def placeholders(message: str) -> list[str]:
@@ -284,15 +278,12 @@ _LINK = re.compile(r'(?P<before>\]\(| (?:href|src)=")(?P<address>[^()"\s]+)')
 
 # --- Untranslated -----------------------------------------------------------------------------------------------------
 
-HELP = "help-to-translate"
-"""The class of the link that only translated pages have."""
-
 _TITLE = re.compile(r"\A\s*# .*\n")
 
 
-def _shown(text: str) -> str:
-    """Return an interface string for a page, marked if it is English."""
-    return text.__html__() if isinstance(text, Untranslated) else text
+def shown(text: str) -> str:
+    """Return an interface string as HTML, marked if it is English."""
+    return str(text.__html__()) if isinstance(text, Untranslated) else text
 
 
 def _with_notice(body: str, page: Translated) -> str:
@@ -306,12 +297,12 @@ def _with_notice(body: str, page: Translated) -> str:
         page.missing,
     )
     isolate, number = page.language.isolate, page.language.number
-    text = _shown(text % {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))})
+    text = shown(text % {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))})
     title = gettext("Translation in progress")
     link = gettext("Help translate them")
     if page.language.source_url:
-        text = f"{text} [{_shown(link)}]({page.language.source_url}#L{page.first_line}){{ .{HELP} }}"
-    notice = f'\n!!! info "{_shown(title)}"\n    {text}\n'
+        text = f"{text} [{shown(link)}]({page.language.source_url}#L{page.first_line}){{ .help-to-translate }}"
+    notice = f'\n!!! info "{shown(title)}"\n    {text}\n'
     heading = _TITLE.match(body)
     head, rest = (heading[0], body[heading.end() :]) if heading else ("", body)
     return f"{head}{notice}{'' if rest.startswith(chr(10)) else chr(10)}{rest}"

@@ -220,7 +220,6 @@ class Parts:
 
 
 def _chosen(selection: Selection) -> list[tuple[str, Any]]:
-    """Return the coordinates and values of a selection, sorted."""
     known = ((coordinate, value) for coordinate, value in sorted(selection.items()) if value is not None)
     return [(coordinate, getattr(value, "slug", value)) for coordinate, value in known]
 

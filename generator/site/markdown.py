@@ -95,18 +95,16 @@ class _Finished(Preprocessor):
 
 
 class _Code(Postprocessor):
-    """Keeps lines from breaking within short code."""
+    """Keeps lines from breaking within short code. From right to left, gives code its own direction, and names in the
+    list of sections direction marks, where they had elements."""
+
+    is_mirrored = False
 
     def run(self, text: str) -> str:
-        return unbroken(text)
-
-
-class _RightToLeft(Postprocessor):
-    """Gives code its own direction, and names in the list of sections direction marks, where they had elements."""
-
-    def run(self, text: str) -> str:
+        if not self.is_mirrored:
+            return unbroken(text)
         self._mark(getattr(self.md, "toc_tokens", []))
-        return code_from_the_left(text)
+        return code_from_the_left(unbroken(text))
 
     def _mark(self, tokens: list[dict[str, Any]]) -> None:
         for token in tokens:
@@ -125,11 +123,9 @@ class AtlasExtension(Extension):
         """Add the steps, each after those that it needs: tables after the attributes of their cells."""
         md.preprocessors.register(_Finished(md), "atlas-finished", 22)  # before MkDocs reads all HTML for ids
         md.treeprocessors.register(_Tables(md), "atlas-tables", 4)
-        md.postprocessors.register(_Code(md), "atlas-code", 0)
-        if self.getConfig("direction") == "rtl":
-            md.postprocessors.register(_RightToLeft(md), "atlas-right-to-left", -1)
+        code = _Code(md)
+        code.is_mirrored = self.getConfig("direction") == "rtl"
+        md.postprocessors.register(code, "atlas-code", 0)
 
 
-def makeExtension(**settings: Any) -> AtlasExtension:  # noqa: N802  # the name that Markdown looks for
-    """Return the extension."""
-    return AtlasExtension(**settings)
+makeExtension = AtlasExtension  # noqa: N816  # the name that Markdown looks for

@@ -113,7 +113,6 @@ class SiteOnDemand:
         self._edition = edition
 
     def _read(self, path: str) -> File:
-        """Convert the Markdown of a page to HTML."""
         file, _ = self._pages[path]
         _populate_page(file.page, self.config, self.files)
         return file

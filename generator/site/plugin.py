@@ -166,19 +166,16 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         searching.search_index = search.SearchIndex(edition.language.code, **searching.config)
         left_out = () if edition.language.code == SOURCE else ONLY_AT_THE_ROOT
         kept = [file for file in files if not file.is_documentation_page() and file.src_uri not in left_out]
-        kept += [self._authored(page, config) for page in edition.pages]
+        for page in edition.pages:  # with its source, of which plugins tell the history, and where a reader edits it
+            source = page.translated.source.uri
+            file = File(page.uri, config.docs_dir, config.site_dir, config.use_directory_urls)
+            file.abs_src_path, file.edit_uri = str(Path(config.docs_dir, source)), source
+            kept.append(file)
         if self._command == "serve":
             return Files(kept)
         made = (*edition.files, *files_for_programs(edition, results, config))
         others = (file for file in made if file.uri not in self._pages)
         return Files([*kept, *(File.generated(config, file.uri, content=file.content) for file in others)])
-
-    def _authored(self, page: PageFile, config: MkDocsConfig) -> File:
-        """Return a page with its source, of which other plugins tell the history, and where a reader edits it."""
-        source = page.translated.source.uri
-        file = File(page.uri, config.docs_dir, config.site_dir, config.use_directory_urls)
-        file.abs_src_path, file.edit_uri = str(Path(config.docs_dir, source)), source
-        return file
 
     def on_page_read_source(self, /, *, page: Page, config: MkDocsConfig) -> str | None:
         """Return the finished Markdown of a page."""

@@ -43,7 +43,9 @@ def stopped(html: str, policy: str, *, has_mermaid: bool = False) -> Iterator[tu
     allowed = {name: sources for name, *sources in filter(None, directives)}
     for directive, source, what in _asked(html, has_mermaid=has_mermaid):
         sources = allowed.get(directive, allowed.get("default-src", ["*", INLINE]))
-        if not any(_matches(source, each) for each in sources):
+        is_own = not re.match(r"\w*:?//|\w+:", source)
+        own = {INLINE} if source == INLINE else {"'self'", "*"} if is_own else set[str]()
+        if not any(each in own if own else fnmatch(source, f"*{each}*") for each in sources):
             origin = re.match(r"\w*:?//[^/]*|\w+:|.*", source)[0]  # type: ignore[index]
             setting = {"script-src": " and into `extra_javascript`", "style-src": " and into `extra_css`"}
             remedy = f"put it into a file below docs/{setting.get(directive, '')}"
@@ -67,11 +69,3 @@ def _asked(html: str, *, has_mermaid: bool) -> Iterator[tuple[str, str, str]]:
             yield "style-src" if name == "style" else "script-src", INLINE, f'an attribute {name}="…"'
     if 'class="mermaid"' in html and not has_mermaid:
         yield "script-src", MERMAID, MERMAID
-
-
-def _matches(source: str, allowed: str) -> bool:
-    """Return whether a source in a policy allows an address, or code within the page."""
-    if source == INLINE:
-        return allowed == INLINE
-    is_own = not re.match(r"\w*:?//|\w+:", source)
-    return allowed in {"'self'", "*"} if is_own else fnmatch(source, f"*{allowed}*")

@@ -138,12 +138,6 @@ class PreviewServer(LiveReloadServer):  # type: ignore[misc]  # mkdocs has no ty
         log.error("The rebuild failed", exc_info=error)  # not bad input but a mistake in the program
         return f"{type(error).__name__}: {error}"
 
-    def _site(self, path: str) -> tuple[str, str]:
-        """Return the language that a path of the site belongs to, and the path below its folder."""
-        folder, _, below = path.partition("/")
-        codes = {language.code for language in self._guide.languages if language.prefix}
-        return (folder, below) if folder in codes else (SOURCE, path)
-
     def _build(self, code: str, path: str) -> None:
         """Build a file of a language, if it is out of date. Between steps, other requests have their turn."""
         while code in self._sites and self._try(code, partial(self._sites[code].build, path)):
@@ -163,7 +157,10 @@ class PreviewServer(LiveReloadServer):  # type: ignore[misc]  # mkdocs has no ty
             path = path.removeprefix(self.mount_path)
             name = path.rpartition("/")[2]
             # MkDocs redirects an address without its last slash, once the page exists.
-            code, file = self._site(path if "." in name else f"{path}{'/' if name else ''}index.html")
+            file = path if "." in name else f"{path}{'/' if name else ''}index.html"
+            folder, _, below = file.partition("/")
+            is_language = any(language.prefix == f"{folder}/" for language in self._guide.languages)
+            code, file = (folder, below) if is_language else (SOURCE, file)
             self._build(code, file)
             if (not name or name.endswith(".html")) and (page := self._page(code, file)):
                 start_response("200 OK", [("Content-Type", "text/html")])
@@ -182,7 +179,6 @@ class PreviewServer(LiveReloadServer):  # type: ignore[misc]  # mkdocs has no ty
         return content.replace(ANCHOR, ANCHOR + strip.encode() + notice.encode(), 1)
 
     def _error_page(self, code: int) -> bytes | None:
-        """Return the page that the server shows for an error."""
         self._build(SOURCE, f"{code}.html")
         page = Path(self.root, f"{code}.html")
         return page.read_bytes() if page.is_file() else None

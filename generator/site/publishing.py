@@ -24,9 +24,6 @@ GITHUB = re.compile(
 )
 """The addresses from which GitHub's repositories are cloned."""
 
-MEASURED = Path("bench", "results", "measured")
-"""The folder of this project's own records."""
-
 SOURCES = ("docs", "bench/results")
 """Folders of which every file counts, even one that git ignores."""
 
@@ -72,7 +69,7 @@ def refuse_uncommitted(root: Path) -> None:
 def uncommitted_runs(root: Path) -> frozenset[str]:
     """Return the names of the runs that nobody has committed yet: whoever serves the guide here has measured them."""
     try:
-        listed = _git(root, "ls-files", "--others", "--exclude-standard", "--", str(MEASURED))
+        listed = _git(root, "ls-files", "--others", "--exclude-standard", "--", "bench/results/measured")
     except AtlasError:
         return frozenset()
     return frozenset(run_of(Path(path)) for path in listed.splitlines() if SUFFIX in path)

@@ -16,9 +16,10 @@ from urllib.parse import urljoin, urlsplit
 from babel.core import get_global
 from mkdocs.utils import get_theme_dir
 
-from generator.languages.language import SOURCE, Language, Untranslated
+from generator.languages.language import SOURCE, Language
 from generator.languages.typography import RIGHT_TO_LEFT_MARK
 from generator.pages.guide import Edition
+from generator.pages.pages import shown
 from generator.site import PLUGIN, search
 
 
@@ -170,11 +171,6 @@ def labels(language: Language, site_name: str) -> dict[str, str]:
         "made": gettext("Made with %(material)s") % {"material": material},
     }
     return {name: str(text) for name, text in plain.items()} | {name: shown(text) for name, text in html.items()}
-
-
-def shown(text: str) -> str:
-    """Return a text as HTML, marked as English if it is not translated."""
-    return str(text.__html__()) if isinstance(text, Untranslated) else text
 
 
 def open_graph_locale(language: Language) -> str:

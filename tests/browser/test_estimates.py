@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, THOROUGH
 from playwright.sync_api import Browser, Page, expect
 
-from generator.data.estimates import WAYS, Estimates, Way
+from generator.data.estimates import Estimates, Way
 from generator.data.load import Results, load
 
 pytestmark = pytest.mark.browser
@@ -38,7 +38,7 @@ def address(case: dict[Any, Any]) -> str:
     return f"#question=throughput&device={case['device']}&model={case['model']}&size={case['input_size']}"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", get_args(Way))
 def test_an_estimate_looks_like_no_record_and_names_what_it_rests_on(way: Way, page: Page, hosted_site: str) -> None:
     case, accuracy = estimated(way), made().accuracy[way]
     page.goto(f"{hosted_site}{ADDRESS}{address(case)}")

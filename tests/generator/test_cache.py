@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from generator.cache import Cache
+from generator.cache import kept
 
 
 def test_makes_once(tmp_path: Path) -> None:
@@ -15,18 +15,17 @@ def test_makes_once(tmp_path: Path) -> None:
         made.append("made")
         return b"bytes"
 
-    assert Cache("charts", ".svg", tmp_path).get("key", make) == b"bytes"
-    assert Cache("charts", ".svg", tmp_path).get("key", make) == b"bytes"
+    assert kept("charts", ".svg", "key", make, tmp_path) == b"bytes"
+    assert kept("charts", ".svg", "key", make, tmp_path) == b"bytes"
     assert made == ["made"]
 
 
 def test_may_be_deleted_at_any_moment(tmp_path: Path) -> None:
-    cache = Cache("charts", root=tmp_path)
-    cache.get("key", lambda: b"bytes")
+    kept("charts", "", "key", lambda: b"bytes", tmp_path)
     shutil.rmtree(tmp_path / "charts")
-    assert Cache("charts", root=tmp_path).get("key", lambda: b"again") == b"again"
+    assert kept("charts", "", "key", lambda: b"again", tmp_path) == b"again"
 
 
 def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
     (tmp_path / "charts").write_text("a file where the folder should be")
-    assert Cache("charts", root=tmp_path).get("key", lambda: b"bytes") == b"bytes"
+    assert kept("charts", "", "key", lambda: b"bytes", tmp_path) == b"bytes"

@@ -11,10 +11,10 @@ from markdown_html import to_html
 from markupsafe import escape
 
 from generator.languages.blocks import EXPRESSION
+from generator.languages.language import load_language
 from generator.languages.typography import (
     close_seams,
     code_from_the_left,
-    from_the_right,
     in_markdown,
     isolate_latin,
     mark_seams,
@@ -74,7 +74,7 @@ def test_short_facts_and_what_is_counted_stay_together(html: str, expected: str)
 
 @pytest.mark.parametrize("text", ["torch.compile من الداخل", "\u200eA100\u200e: زمن", "A100", "(GPU) و", "12"])
 def test_what_begins_otherwise_gets_a_mark_before_it(text: str) -> None:
-    assert from_the_right(text) == f"\u200f{text}"
+    assert load_language("ar").alone(text) == f"\u200f{text}"
 
 
 def test_code_has_its_own_direction_once() -> None:
