@@ -27,7 +27,7 @@ from bench.records.run_file import read, run_files, run_of
 from bench.statistics.cells import Cells
 from bench.statistics.intervals import UNKNOWN, Estimate, Means, difference
 from bench.statistics.processes import VariantName
-from bench.statistics.verdicts import judge_changes, verdicts
+from bench.statistics.verdicts import verdicts, verdicts_without_interval
 
 VERSIONS = ("torch", "transformers", "accelerator", "driver", "python", "platform", "commit")
 """Fields of `Environment` whose effect is what a comparison is usually made for."""
@@ -163,7 +163,7 @@ def compare(before: Side, after: Side, variant: VariantName | None = None) -> Co
     table["change"], table["change_low"], table["change_high"] = np.expm1([change, low, high])
     is_published = [all(group[0].origin == "published" for group in pair) for pair in zip(*sides.values(), strict=True)]
     own = verdicts(np.exp(-high), np.exp(-low))
-    table["verdict"] = np.where(is_published, judge_changes(np.expm1(change)), own)
+    table["verdict"] = np.where(is_published, verdicts_without_interval(np.exp(-change)), own)
     table["fails_now"] = table["before_status"].isin(COMPARABLE) & table["after_status"].isin(_FAILURES)
     other: VariantName = "eager" if variant == "compiled" else "compiled"
     one, two = (_surroundings([record for group in groups for record in group]) for groups in sides.values())
