@@ -148,7 +148,7 @@ def test_two_values_are_compared_in_pairs(page: Page, hosted_site: str) -> None:
     expect(page.locator("[name=torch]")).to_be_disabled()
     first, second = (page.locator(f"[name={side}]") for side in ("first", "second"))
     assert first.input_value() != second.input_value()
-    assert f"Compiled (images/s): {second.input_value()}" in heads(page)
+    assert f"Eager (images/s): {second.input_value()}" in heads(page)
     page.locator(".explorer tbody .explorer-open").first.click()
     sides = [first.input_value(), second.input_value()]
     expect(page.locator(".explorer-side")).to_have_text(sides)

@@ -118,6 +118,7 @@ def test_a_number_takes_this_way_into_an_arabic_table(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "compiled")
     docs = tmp_path / "docs"
     docs.mkdir()
+    (tmp_path / "mkdocs.yml").touch()
     (docs / "index.md").write_text(PAGE, encoding="utf-8")
     arabic = load_language("ar")
 
