@@ -72,7 +72,7 @@ def rendered(code: str, root: Path = GUIDE) -> dict[str, str]:
     language = load_language(code, root / "locales")
     return {
         file.uri: text(file)
-        for file in render_pages(language, Expressions(figures(language)), read_pages(root / "docs"))
+        for file in render_pages(language, Expressions(figures(language)), read_pages(root / "docs", {}))
     }
 
 

@@ -31,7 +31,7 @@ from generator.languages.language import (
     load_locale,
     plural_examples,
 )
-from generator.languages.page_source import PageSource, read_pages
+from generator.languages.page_source import PageSource, mkdocs_yml, read_pages
 from generator.languages.pofile import english, forms, key
 from generator.languages.typography import FORMULA, VERBATIM
 
@@ -60,7 +60,7 @@ def check(root: Path = ROOT, codes: Iterable[str] | None = None) -> list[Finding
     """Return all findings, by file and line. Raises `AtlasError` for a file that cannot be read."""
     locales = root / LOCALES.name
     languages, glossary, template = listed(locales), load_glossary(locales), catalogs.extract(root)
-    findings = [*check_pages(read_pages(root / "docs"))]
+    findings = [*check_pages(read_pages(root / "docs", mkdocs_yml(root)))]
     for code in languages.languages[1:] if codes is None else codes:
         load_language(code, locales)  # raises an error with a remedy for a missing or broken catalog
         complete = code in languages.complete

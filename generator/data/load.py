@@ -8,21 +8,18 @@ any other: it has a status and a reason, and no figures.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pandas as pd
 
 from bench.errors import AtlasError
-from bench.exchange.transfer import Known, Whole, rows as csv_rows
 from bench.plans.models import MODELS
 from bench.records.documents import Capture, Selfcheck, newest_capture, newest_of_each_device
-from bench.records.record import RESULTS, TIMM, TOY, Name
+from bench.records.record import RESULTS, TIMM, TOY
 from bench.records.run_file import run_files
 from generator.data.estimates import Estimates, estimate
 from generator.data.families import family_slug
@@ -31,8 +28,6 @@ from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
 from generator.data.rows import Rounds, frame, rows_of
 from generator.data.selection import ORDERS, Records, Row, is_trusted, plain, where
-
-log = logging.getLogger("mkdocs.generator.data")
 
 MOST_LISTED = 20
 """Problems of a kind that are listed one by one."""
@@ -156,19 +151,16 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
     )
 
 
-class _Accuracy(msgspec.Struct):
-    model: Name  # the architecture, a dot, and the tag of the weights
-    img_size: Whole
-    top1: Known  # percent
-
-
 def _accuracies(path: Path) -> Mapping[tuple[str, str], tuple[str, float]]:
-    best: dict[tuple[str, str], tuple[str, float]] = {}
-    for _, row in csv_rows(path, _Accuracy, ("model", "img_size"), log.warning) if path.exists() else ():
-        case = row.model.partition(".")[0], f"{row.img_size}×{row.img_size}"
-        if case not in best or row.top1 / 100 > best[case][1]:
-            best[case] = row.model, row.top1 / 100
-    return best
+    if not path.exists():
+        return {}
+    try:
+        table = pd.read_csv(path, usecols=["model", "img_size", "top1"], dtype={"img_size": int, "top1": float})
+    except ValueError as error:
+        raise AtlasError(f"cannot be read: {error}", where=str(path), remedy="copy it from timm again") from None
+    table = table.sort_values("top1", kind="stable")  # of an architecture and size, the last and best counts
+    rows = zip(table["model"], table["img_size"], table["top1"], strict=True)
+    return {(name.partition(".")[0], f"{size}×{size}"): (name, top1 / 100) for name, size, top1 in rows}
 
 
 # ── Columns that depend on other files ────────────────────────────────────────────────────────────────────────────────

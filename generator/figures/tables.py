@@ -252,8 +252,8 @@ def throughput(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows about throughput, by model and size, of the runs that compare at all, and those of models that
-    only other runs have: links lead to each model."""
+    """Return the rows of throughput, by model and size. Runs of one variant add only models that no other run has:
+    links lead to each model."""
     rows = where(cells, cells["workload"] == "throughput")
     compares = _of_comparing_run(rows)
     rows = where(rows, compares | ~rows["model"].isin(rows["model"][compares]))

@@ -46,9 +46,9 @@ def extract(root: Path = ROOT) -> Catalog:
     """
     with (root / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)  # type: ignore[no-untyped-call]
-    pages = [page for _, page in _navigation(mkdocs_yml(root).get("nav")) if page]
-    docs = root / "docs"
-    left_out = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} - {*authored_files(docs)}
+    docs, settings = root / "docs", mkdocs_yml(root)
+    pages = [page for _, page in _navigation(settings.get("nav")) if page]
+    left_out = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} - {*authored_files(docs, settings)}
     methods = [*((f"docs/{uri}", "ignore") for uri in sorted(left_out)), *methods]
 
     def place(found: tuple[Any, ...]) -> tuple[int, int, bool, str]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,17 +50,16 @@ def mkdocs_yml(root: Path) -> dict[str, Any]:
         ) from None
 
 
-def authored_files(docs: Path) -> list[str]:
-    """Return the files that MkDocs takes from the folder of pages, relative to it, in the order of their paths."""
-    settings = mkdocs_yml(docs.parent)
+def authored_files(docs: Path, settings: Mapping[str, Any]) -> list[str]:
+    """Return the files that MkDocs takes from the folder of pages with these settings, relative to it, by path."""
     patterns = {name: PathSpec().validate(settings.get(name) or "") for name in ("exclude_docs", "draft_docs")}
     files = get_files({"docs_dir": str(docs), "site_dir": "", "use_directory_urls": True, **patterns})
     return sorted(file.src_uri for file in files if file.inclusion.is_included())
 
 
-def read_pages(docs: Path = DOCS) -> Iterator[PageSource]:
+def read_pages(docs: Path, settings: Mapping[str, Any]) -> Iterator[PageSource]:
     """Yield the authored pages in the order of their paths."""
-    for uri in authored_files(docs):
+    for uri in authored_files(docs, settings):
         if not uri.endswith(".md"):
             continue
         path = docs / uri

@@ -19,7 +19,7 @@ from generator.data.selection import plain
 
 
 def as_csv(results: Results) -> str:
-    """Return every row of every run. What is unknown is empty; a break-even point that is never reached is inf.
+    """Return every row of every run. Unknown values are empty; a break-even point beyond reach is inf.
 
     A text that a spreadsheet would run as a formula has an apostrophe before it, as spreadsheets themselves do.
     """

@@ -145,14 +145,14 @@ class LayoutChange(NamedTuple):
 
 
 class LayoutPair(NamedTuple):
-    """What channels last does to eager models on one GPU, beside what compiling does on another: over common models."""
+    """The factors of channels last in eager mode on one GPU and of compiling on another, over common models."""
 
     device: str  # on which they were compiled
     device_name: str
     rows: pd.DataFrame  # by label of a compiled row: model, family, and the factors `layout` and `compiled`
     correlation: float  # of the ranks, by Spearman
     slower: int  # models that are clearly slower when compiled
-    slower_twice: int  # those of them that are also clearly slower in channels last
+    slower_twice: int  # in channels last, too
 
     @property
     def extremes(self) -> pd.DataFrame:
@@ -298,7 +298,9 @@ class Gains:
             return ()
         found, layout = [], self.layouts[0].changes.rows
         for changes in self.by_device.values():
-            both = _joined(changes.rows, layout.assign(layout=layout["change"] + 1))
+            both = _matched(layout, changes.rows, "change", "family")
+            factors = {"layout": 1 + both["change_before"], "compiled": 1 / (1 + both["change_after"])}
+            both = both.assign(**factors, family=both["family_after"])
             if len(both) >= FEWEST:
                 slower = verdicts_without_interval(both["compiled"].to_numpy(float)) == "slower"
                 twice = slower & (verdicts_without_interval(both["layout"].to_numpy(float)) == "slower")
@@ -337,19 +339,12 @@ def _matched(before: pd.DataFrame, after: pd.DataFrame, *columns: str) -> pd.Dat
     return both.set_index(both["row_after"].rename(None))
 
 
-def _joined(compiled: pd.DataFrame, layout: pd.DataFrame) -> pd.DataFrame:
-    """Return the models and sizes of both, by label of a compiled row, with both factors: more is better."""
-    factors = compiled[["model", "input_size", "family"]].assign(compiled=1 / (1 + compiled["change"]))
-    both = factors.reset_index(names="row").merge(layout[["model", "input_size", "layout"]])
-    return both.set_index(both["row"].rename(None))
-
-
 def _rates(before: pd.DataFrame, after: pd.DataFrame, variant: VariantName) -> tuple[Changes, int]:
     """Return the changes in images per second from one to the other, with both rates, of the models whose batches were
     equal, and the number of the other models."""
     rate, size = f"{variant}_images_s", f"{variant}_batch_size"
     both = _matched(before, after, rate, size).dropna(subset=[f"{rate}_before", f"{rate}_after"])
-    rows = after.loc[both.index, ["model", "input_size", "family", "device_name"]].assign(
+    rows = after.loc[both.index, [*_MODEL, "family", "device_name"]].assign(
         base=both["row_before"],
         before=both[f"{rate}_before"],
         after=both[f"{rate}_after"],

@@ -111,7 +111,8 @@ class Guide:
 
     def update(self) -> None:
         """Bring all sources up to date with their files. Raises `AtlasError` where all languages lack one."""
-        settings, pages = mkdocs_yml(self.root), tuple(read_pages(self.root / "docs"))
+        settings = mkdocs_yml(self.root)
+        pages = tuple(read_pages(self.root / "docs", settings))
         folder = self.root / "bench" / "results"
         results = _results(folder, snapshot(folder), self.own_runs())
         last = {language.code: language for language in self.languages}

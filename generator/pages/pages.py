@@ -21,7 +21,7 @@ from generator.languages import blocks, front_matter, typography
 from generator.languages.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
 from generator.languages.front_matter import EACH
 from generator.languages.language import Language, Untranslated
-from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, read_pages
+from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, mkdocs_yml, read_pages
 from generator.pages.expressions import Expressions
 from generator.pages.site_file import CARDS, SiteFile, relative_address
 
@@ -42,7 +42,7 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
 
     Raises `AtlasError` with the line of a page that names something that does not exist.
     """
-    pages = tuple(render_pages(language, expressions_of(results, language), read_pages(docs)))
+    pages = tuple(render_pages(language, expressions_of(results, language), read_pages(docs, mkdocs_yml(docs.parent))))
     yield from pages
     yield from emitted_by(pages)
 

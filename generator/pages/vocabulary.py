@@ -298,8 +298,7 @@ class Functions(Parts):
     # Forms
 
     def speedup_matrix(self) -> str:
-        """The median speedup of families in throughput, and that of every model in latency on every device, a table
-        for each batch size and mode."""
+        """The speedups of families in throughput, and of models in latency: a table for each batch size and mode."""
         found, gains = matrix.matrices(self.atlas.cells), gains_of(self.results).largest_families
         if not found and not gains:
             return self.nothing()

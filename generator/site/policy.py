@@ -26,11 +26,12 @@ _FETCHED = {
     "source": ("media-src", "src"),
     "object": ("object-src", "data"),
     "embed": ("object-src", "src"),
+    "style": ("style-src", ""),
 }
 """By element: the directive, and the attribute with the address."""
 
 _ATTRIBUTES = r"""((?:[^<>"']|"[^"]*"|'[^']*')*+)>"""
-_FETCHING = re.compile(rf"<({'|'.join(_FETCHED)}|style)\b{_ATTRIBUTES}")
+_FETCHING = re.compile(rf"<({'|'.join(_FETCHED)})\b{_ATTRIBUTES}")
 _ELEMENT = re.compile(rf"<[a-z][\w-]*{_ATTRIBUTES}")
 _ATTRIBUTE = re.compile(r"""([\w-]+)(?:=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 _HANDLER = re.compile(r"\s(style|on[a-z]+)=")
@@ -56,7 +57,7 @@ def _asked(html: str, *, has_mermaid: bool) -> Iterator[tuple[str, str, str]]:
     """Yield the directive for each thing that a page asks for, the source that it needs, and its name."""
     for element, written in _FETCHING.findall(html):
         attributes = {name: unescape("".join(values)) for name, *values in _ATTRIBUTE.findall(written)}
-        directive, name = _FETCHED.get(element, ("style-src", ""))
+        directive, name = _FETCHED[element]
         if element == "style":
             yield directive, INLINE, "a <style>"
         elif name in attributes and (element != "link" or "stylesheet" in attributes.get("rel", "")):

@@ -46,7 +46,6 @@ def settings_of(
         "search": search.settings(language.code),
         PLUGIN: {"language": language.code},
     }
-    english = {re.sub("[`*_]", "", forms[0]): message for (_, message), forms in language.messages.items()}
     return {
         **settings,
         "site_name": str(name),
@@ -56,8 +55,8 @@ def settings_of(
         "theme": theme,
         "nav": edition.navigation(settings.get("nav") or ()) or None,
         "not_in_nav": f"{settings.get('not_in_nav') or ''}\n{edition.unlisted}",
-        "plugins": [*_with(options, settings["plugins"], {})],
-        "markdown_extensions": [*_with(options, settings.get("markdown_extensions") or (), english)],
+        "plugins": [*_with(options, settings["plugins"], language)],
+        "markdown_extensions": [*_with(options, settings.get("markdown_extensions") or (), language)],
         "extra": {
             **extra,
             "policy": policy,
@@ -81,15 +80,16 @@ def _of_material(language: Language) -> str:
     return next((code for code in codes if (folder / f"{code}.html").is_file()), SOURCE)
 
 
-def _with(options: Mapping[str, Any], listed: Any, english: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _with(options: Mapping[str, Any], listed: Any, language: Language) -> Iterator[dict[str, Any]]:
     """Yield extensions or plugins, listed or mapped as in ``mkdocs.yml``, with the options of the language.
 
-    Ids, such as those of tabs, come from `english` titles, so that links to them are right in every language.
+    Ids, such as those of tabs, come from English titles, so that links to them are right in every language.
     """
     for entry in ({name: own} for name, own in listed.items()) if isinstance(listed, dict) else listed:
         name, own = (entry, None) if isinstance(entry, str) else next(iter(entry.items()))
         given = {**(own or {}), **options.get(name, {})}
-        if english and callable(slugify := given.get("slugify")):
+        if callable(slugify := given.get("slugify")):
+            english = {re.sub("[`*_]", "", forms[0]): message for (_, message), forms in language.messages.items()}
             given["slugify"] = partial(_english_id, slugify, english)
         yield {name: given}
 

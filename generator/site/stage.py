@@ -42,7 +42,7 @@ def stage(out: Path, root: Path = ROOT) -> int:
     guide.update()
     guide.address = guide.settings["site_url"]
     guide.has_folders = guide.settings.get("use_directory_urls", True)
-    copied = [uri for uri in authored_files(root / "docs") if not uri.endswith(".md")]
+    copied = [uri for uri in authored_files(root / "docs", guide.settings) if not uri.endswith(".md")]
     if out.exists() and any(out.iterdir()):
         if not (out / MARKER).is_file():
             remedy = "choose an empty or a new folder"

@@ -1,4 +1,4 @@
-// What the forms of the explorer and of "Should I compile?" share.
+// Shared by all forms.
 
 import { element } from "./words.js"
 

@@ -11,6 +11,7 @@ import pytest
 from atlas_data import write
 from throughput_records import OLD, OTHER, throughput
 
+from bench.errors import AtlasError
 from bench.records.record import RESULTS, TOY, Record
 from generator.data.load import Results, load
 from generator.pages.frontier import BEST, Frontier, as_json, frontiers_of
@@ -101,6 +102,7 @@ def test_what_cannot_be_compared_is_on_no_frontier(name: str, changes: dict[str,
     assert names(found, found.compiled) == ["good", "quick"]
 
 
-def test_a_broken_line_of_accuracies_is_named_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    loaded(tmp_path, accuracies=("good.a,224,many",))
-    assert "line 2: top1" in caplog.text
+def test_a_broken_file_of_accuracies_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AtlasError, match="many") as error:
+        loaded(tmp_path, accuracies=("good.a,224,many",))
+    assert "timm-imagenet.csv" in error.value.where

@@ -22,12 +22,11 @@ def page(source: str, folder: Path, code: str = "en", catalog: str = "", atlas: 
     docs = folder / "docs"
     docs.mkdir(exist_ok=True)
     (docs / "index.md").write_text(source, encoding="utf-8")
-    (folder / "mkdocs.yml").touch()
     path = catalog_path(code, folder / "locales")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(catalog, encoding="utf-8")
     language = load_language(code, folder / "locales")
-    (file,) = render_pages(language, Expressions(figures(language, atlas)), read_pages(docs))
+    (file,) = render_pages(language, Expressions(figures(language, atlas)), read_pages(docs, {}))
     return text(file)
 
 
@@ -125,11 +124,10 @@ def test_expressions_run_no_code_write_no_file_and_change_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
-    (tmp_path / "mkdocs.yml").touch()
     (tmp_path / "docs" / "index.md").write_text(f"Text\n\n{{{{ {expression} }}}}\n", encoding="utf-8")
     results = load(write(tmp_path / "records", [measured()]))
     chinese = load_language("zh")
-    (page,) = render_pages(chinese, expressions_of(results, chinese), read_pages(tmp_path / "docs"))
+    (page,) = render_pages(chinese, expressions_of(results, chinese), read_pages(tmp_path / "docs", {}))
     with pytest.raises(AtlasError) as error:
         page.content  # noqa: B018  # which renders it
     assert error.value.where == "docs/index.md:3"

@@ -49,7 +49,6 @@ def _small() -> Iterator[None]:
 def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages that list models, and models without their charts: there is one for each."""
     folder = tmp_path_factory.mktemp("project") / "docs"
-    (folder.parent / "mkdocs.yml").touch()
     for uri in SEEN:
         (folder / uri).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "docs" / uri, folder / uri)
@@ -60,7 +59,7 @@ def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def edition(results: Results, docs: Path, code: str = "en") -> Edition:
     language = load_language(code)
-    return Edition(language, tuple(render_pages(language, expressions_of(results, language), read_pages(docs))))
+    return Edition(language, tuple(render_pages(language, expressions_of(results, language), read_pages(docs, {}))))
 
 
 def pages(found: Edition) -> dict[str, str]:
