@@ -42,7 +42,7 @@ export const makeChart = (figure, { says }, view) => {
     clearTimeout(waiting)
     waiting = setTimeout(() => {
       chart?.destroy()
-      chart = Chart && points.length && new Chart(canvas, { type: "scatter", ...drawing(points, all, { x, y }, colours, style) })
+      chart = Chart && points.length ? new Chart(canvas, { type: "scatter", ...drawing(points, all, { x, y }, colours, style) }) : null
     })
   }
 
