@@ -47,7 +47,9 @@ FOLLOW = """url => {
 
 def enter(page: Page, address: str) -> None:
     """Load a page until links lead on by instant navigation, which they do not before the sitemap has arrived."""
-    page.goto(address, wait_until="networkidle")
+    with page.expect_response("**/sitemap.xml"):
+        page.goto(address)
+    page.wait_for_load_state("networkidle")
 
 
 def follow(page: Page, address: str) -> None:
