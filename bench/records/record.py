@@ -111,6 +111,9 @@ TOY = "toy-model"
 TIMM = "timm/"
 """Begins the checkpoints of timm. Some exist as code alone, so timm makes them."""
 
+BUILDING_S = "building the variant"
+"""Phase of `Record.costs_s`: the whole process that builds what later ones load."""
+
 DOCTOR = "doctor-"
 """Begins the flags for complaints of `bench.measuring.doctor`, such as ``doctor-load``."""
 

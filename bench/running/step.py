@@ -25,7 +25,7 @@ from bench.measuring.variants import VARIANTS
 from bench.plans.messages import CellOutcome, Job, Phase, Refusal, Role, is_out_of_memory
 from bench.plans.plan import SAVED, Step
 from bench.plans.profiles import Profile
-from bench.records.record import COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Start, Status
+from bench.records.record import BUILDING_S, COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Start, Status
 from bench.records.scrub import one_line
 from bench.running.worker_process import Executor, WorkerExit, caches_below, variables_of
 
@@ -95,7 +95,7 @@ def _merged(exits: dict[Role, WorkerExit]) -> WorkerExit:
     *_, last = exits.values()
     costs_s = Counter[str]()
     for role, ended in exits.items():
-        costs_s.update({"building the variant": ended.seconds} if role == "build" else ended.costs_s)
+        costs_s.update({BUILDING_S: ended.seconds} if role == "build" else ended.costs_s)
     eager, found = exits["eager"].answer if "eager" in exits else None, last.answer
     if isinstance(eager, CellOutcome) and eager.measurement and isinstance(found, CellOutcome) and found is not eager:
         measurement = eager.measurement
