@@ -203,7 +203,7 @@ _WORK = (
     ),
     _real("memory_change", _MEMORY_CHANGE, N_("Change in peak memory"), "change", decisive=True),
     _real("channels_last_speedup", "eager ÷ eager in the channels_last memory layout", unit="×"),
-    _real("max_relative_error", "largest difference of the outputs from eager's"),
+    _real("max_relative_error", "largest difference of outputs from eager's", N_("Largest difference"), "figure"),
 )
 
 _COUNTS = (
@@ -260,6 +260,18 @@ LINES = _registry(
     _text("pretrained", "name of the most accurate weights", N_("Model")),
     _real("top1", "their accuracy on ImageNet", N_("Top-1 accuracy"), "share", decisive=True),
     Column(tuple, "frontier", "variants whose frontier has the model", N_("On the frontier")),
+    _text("start", "way to start a model", N_("Start")),
+    _text("strategy", "way to compile for several sizes", N_("Strategy")),
+    _seconds("first_s", "from the model in memory to its first output", N_("First answer (s)"), decisive=True),
+    _seconds("imports_s", "imports of the compiler", N_("Imports (s)")),
+    _real("own_speedup", "eager ÷ variant", N_("Speedup"), "ratio", decisive=True),
+    _real("needs_mb", "files that a start needs", N_("Files (MB)"), "figure", "MB"),
+    _seconds("build_s", "process that builds them", N_("Build (s)")),
+    _whole("leads_from", "calls from which this way is ahead", N_("Fastest from (calls)"), "number"),
+    _seconds("sequence_s", "all calls from an empty cache", N_("First time (s)"), decisive=True),
+    _seconds("repeated_s", "all calls once compiled", N_("Repeated (s)")),
+    _seconds("eager_s", "all calls in eager mode", N_("Eager (s)")),
+    _whole("compilations", "frames compiled", N_("Compilations"), "number"),
     _whole("slower", "number of slower comparisons", N_("Slower when compiled"), "number", decisive=True),
     _text("kind", "torch device type", N_("Kind")),
     Column(tuple, "modes", "modes of torch.compile", N_("Modes")),
