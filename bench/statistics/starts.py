@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bench.records.record import BUILDING_S, Record
+from bench.records.record import BUILDING_S, Record, Start
 
 
 class Starting(NamedTuple):
@@ -27,7 +27,7 @@ class Starting(NamedTuple):
 
 def starts_of(records: Sequence[Record]) -> list[Starting]:
     """Return eager and all starts that were measured; none from records before schema 12."""
-    seconds, needs_gb, build_s = defaultdict[str, list[tuple[float, float]]](list), dict[str, float](), None
+    seconds, needs_gb, build_s = defaultdict[str, list[tuple[float, float]]](list), dict[Start, float](), None
     for record in records:
         measured, cost = record.measurement, record.measurement and record.measurement.compilation
         build_s = record.costs_s.get(BUILDING_S, build_s)
@@ -37,9 +37,10 @@ def starts_of(records: Sequence[Record]) -> list[Starting]:
                 seconds[start].append((measured.compiled.first_s, cost.imports_s or 0.0))
             needs_gb.update(cost.needs_gb)
     found = []
-    for start, known in seconds.items():
+    for name, known in seconds.items():
         first_s, imports_s = (statistics.median(each) for each in zip(*known, strict=True))
-        found.append(Starting(start, first_s, imports_s, needs_gb.get(start), build_s if start == "loaded" else None))
+        size_gb = next((size_gb for start, size_gb in needs_gb.items() if start == name), None)
+        found.append(Starting(name, first_s, imports_s, size_gb, build_s if name == "loaded" else None))
     return found
 
 

@@ -23,14 +23,14 @@ from generator.figures.drawing import Curve, Role
 from generator.figures.words import Words
 from generator.pages.parts import Parts
 
-STRATEGIES: dict[str, tuple[str, Role]] = {
-    "false": ("dynamic=False", "compiled"),
-    "auto": ("dynamic=None", "first"),
-    "marked": ("mark_dynamic", "second"),
-    "true": ("dynamic=True", "fourth"),
-    "padded": ("", "gain"),
+STRATEGIES: dict[str, Role] = {
+    "false": "compiled",
+    "auto": "first",
+    "marked": "second",
+    "true": "fourth",
+    "padded": "gain",
 }
-"""The ways to compile for several sizes, in their order, with the code that chooses one and its colour."""
+"""The ways to compile for several sizes, in their order, with their colours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,19 +105,21 @@ def sizes_chart(parts: Parts, *, of: Sequence) -> str:
     """Seconds until each call is answered, from an empty cache."""
     gettext, text = parts.language.gettext, Words(parts.language, html=False)
     first = next(iter(of.calls.values()))
-    curves = [Curve(_sums(first, "eager_ms"), "eager", 2.0, dashed=True)]
-    curves += [Curve(_sums(calls, "first_ms"), STRATEGIES[name][1], 2.0) for name, calls in of.calls.items()]
+    named: dict[str, tuple[Role, tuple[float, ...]]] = {
+        text.named("variant", "eager"): ("eager", _sums(first, "eager_ms"))
+    }
+    named |= {
+        text.named("strategy", name): (STRATEGIES[name], _sums(calls, "first_ms")) for name, calls in of.calls.items()
+    }
+    curves = [Curve(seconds, role, 2.0, dashed=role == "eager") for role, seconds in named.values()]
     message = gettext("%(name)s: %(seconds)s for all calls.")
-    known: dict[str, Curve] = {"eager": curves[0], **dict(zip(of.calls, curves[1:], strict=True))}
-    names = {each: text.named("variant" if each == "eager" else "strategy", each) for each in known}
-    ends = {each: parts.language.seconds([*curve.values][-1]) for each, curve in known.items()}
-    told = [text.say(message, name=names[each], seconds=end) for each, end in ends.items()]
+    ends = {name: parts.language.seconds(seconds[-1]) for name, (_, seconds) in named.items()}
     chart = Chart(
         tuple(curves),
-        text.sentences(told),
+        text.sentences(text.say(message, name=name, seconds=end) for name, end in ends.items()),
         parts.words.facts(_caption(parts, of)),
         gettext("seconds since the first call, logarithmic scale · call"),
-        tuple((names[each], f"{curve.role}{' dashed' * curve.dashed}") for each, curve in known.items()),
+        tuple((name, "eager dashed" if role == "eager" else role) for name, (role, _) in named.items()),
     )
     return parts.figure(f"sizes-{of.device}-{of.model}", chart, parts.in_explorer({"device": of.device}))
 

@@ -74,8 +74,8 @@ class Startup:
 
 @lru_cache(maxsize=2)
 def startups_of(results: Results) -> Sequence[Startup]:
-    """Return the ways to start of each device on which a program or artifacts were loaded, the device with the most models
-    first."""
+    """Return the ways to start of each device on which a program or artifacts were loaded. The device with the most
+    models comes first."""
     cells = where(results.newest, results.newest["compile_mode"].isin([*VARIANTS]))
     found = []
     for device, rows in cells.groupby("device", sort=False):
