@@ -7,17 +7,16 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from generator.data.load import load
 from generator.data.names import short_name
 from generator.languages.glossary import load_glossary
-from generator.languages.language import LOCALES, Language, load_language
+from generator.languages.language import Language, load_language
 from generator.languages.page_source import read_pages
 from generator.pages.expressions import Expressions
-from generator.pages.pages import render, render_pages
+from generator.pages.pages import render_pages
 from generator.pages.site_file import SiteFile
 
 GUIDE, GOLDEN = (Path(__file__).parent / name for name in ("guide", "golden"))
@@ -79,13 +78,6 @@ def rendered(code: str, root: Path = GUIDE) -> dict[str, str]:
 def text(file: SiteFile) -> str:
     assert isinstance(file.content, str)
     return file.content
-
-
-@cache
-def real_pages(code: str, locales: Path = LOCALES) -> Mapping[str, str]:
-    """The pages of the project in one language, from its records."""
-    files = list(render(load_language(code, locales), load()))
-    return {file.uri: text(file) for file in files if file.uri.endswith(".md")}
 
 
 def proper_names() -> set[str]:

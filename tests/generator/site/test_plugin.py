@@ -32,6 +32,55 @@ def pages(site: BuiltSite, documents: dict[Path, HtmlPage]) -> Pages:
     }
 
 
+# ── Languages ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def article(path: Path) -> str:
+    html = re.search(r"(?s)<article.*</article>", path.read_text(encoding="utf-8"))
+    assert html, path
+    return html[0]
+
+
+CODE = re.compile(r"(?s)<(pre|code)\b.*?</\1>")
+
+
+def structure(html: str, address: str, home: str) -> dict[str, list[str]]:
+    """What is the same in every language, though in prose perhaps in another order."""
+    prose = CODE.sub("", html)
+    links = re.findall(r'href="([^"]*)"', prose)
+    return {
+        "headings": re.findall(r'<h\d id="[^"]*"', prose),
+        "elements": re.findall(r"<(?:table|tr|th|td|figure|img|li|details|form|select|input|button)\b", prose),
+        "code": sorted(re.sub("<[^>]*>", "", each[0]) for each in CODE.finditer(html)),
+        "links": sorted(urljoin(home + address, link).replace(home, "/") for link in links),
+        "sorted by": re.findall(r'data-sort="([^"]*)"', prose),
+    }
+
+
+def test_every_language_has_the_same_pages_with_the_same_structure(site: BuiltSite) -> None:
+    english = {address: structure(article(path), address, "/") for address, path in site.pages().items()}
+    for code, prefix in PREFIXES.items():
+        here = site.pages(prefix)
+        assert here.keys() == english.keys()
+        for address, path in here.items():
+            for part, value in structure(article(path), address, f"/{prefix}").items():
+                assert value == english[address][part], f"{part} of {address} in {code}"
+
+
+def test_no_two_headings_of_a_page_are_alike(site: BuiltSite) -> None:
+    for address, path in site.pages().items():
+        headings = [re.sub("<[^>]*>", "", each) for each in re.findall(r"(?s)<h\d id=.*?</h\d>", article(path))]
+        assert len(headings) == len(set(headings)), address
+
+
+def test_no_bidi_control_identifier_or_mark_of_ours_is_left(documents: dict[Path, HtmlPage]) -> None:
+    for path in documents:
+        page = path.read_text(encoding="utf-8")
+        assert not re.search("[\u202a-\u202e\u2066-\u2069\ue000-\uf8ff]", page), path
+        assert not re.search(r"\b(?:duration|digital)-(?:second|millisecond|minute|gigabyte)", page), path
+        assert not re.search(">(?:None|nan)<|Undefined", CODE.sub("", page)), path
+
+
 # ── Links ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
