@@ -16,34 +16,14 @@ from bench.measuring.variants import VARIANTS
 _compile = torch.compile
 
 
-BATCH = {"pixel_values": torch.randn(5, 3, 32, 32)}
-
-
-class Block(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = torch.nn.Sequential(torch.nn.Conv2d(3, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.ReLU())
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y: torch.Tensor = self.layers(x)
-        return y
-
-
-class Model(torch.nn.Module):
-    """Two blocks with what a variant may not change: weights, buffers and their layout."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.blocks = torch.nn.Sequential(Block(), Block())
-
-    def forward(self, pixel_values: torch.Tensor) -> torch.Tensor:
-        y: torch.Tensor = self.blocks(pixel_values)
-        return y
+BATCH = {"input": torch.randn(5, 3, 32, 32)}
 
 
 @pytest.fixture(scope="module")
 def model() -> torch.nn.Module:
-    return Model().eval()
+    """Two blocks with what a variant may not change: weights, buffers and their layout."""
+    blocks = (torch.nn.Sequential(torch.nn.Conv2d(3, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.ReLU()) for _ in "ab")
+    return torch.nn.Sequential(*blocks).eval()
 
 
 @pytest.fixture
@@ -106,9 +86,10 @@ def test_a_variant_treats_sizes_as_its_name_says(
 def test_regions_are_compiled_once_for_all_blocks(graphs: list[list[Any]]) -> None:
     sizes = {"hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64, "image_size": 32}
     module = ViTForImageClassification(ViTConfig(num_hidden_layers=5, **sizes)).eval()
+    batch = {"pixel_values": torch.randn(2, 3, 32, 32)}
     with torch.no_grad():
-        call = VARIANTS["compile:default:regions"].start(module, BATCH, Path())
-        torch.testing.assert_close(call(**BATCH).logits, module(**BATCH).logits)
+        call = VARIANTS["compile:default:regions"].start(module, batch, Path())
+        torch.testing.assert_close(call(**batch).logits, module(**batch).logits)
     assert len(graphs) == 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import xml.etree.ElementTree as ET  # our own files
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -11,8 +12,11 @@ from urllib.parse import unquote, urljoin, urlsplit
 import mkdocs.__main__
 import pytest
 from click.testing import CliRunner
-from conftest import PREFIXES, BuiltSite, in_project, small_project
+from conftest import LANGUAGES, PREFIXES, BuiltSite, in_project, small_project
 from html_page import HtmlPage, read
+
+from generator.languages.language import load_language
+from generator.site.settings import open_graph_locale
 
 Pages = dict[str, dict[str, HtmlPage]]
 
@@ -140,6 +144,40 @@ def test_llms_txt_lists_every_page_of_the_navigation_with_its_description(site: 
         assert {f"{site.address}{prefix}{address}index.md" for address in listed} <= {*links}
         assert all(file_at(site, link).is_file() for link in links)
         assert len(links) == text.count("\n- ")
+
+
+# ── Heads, for those who show a link to a page ────────────────────────────────────────────────────────────────────────
+
+SCRIPTS = {"zh": "[\u4e00-\u9fff]", "ja": "[\u3041-\u30fa\u4e00-\u9fff]", "ar": "[\u0620-\u064a]"}
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_page_names_its_translations_and_itself(code: str, site: BuiltSite, pages: Pages) -> None:
+    for address, found in pages[code].items():
+        expected = {other: f"{site.address}{prefix}{address}" for other, prefix in PREFIXES.items()}
+        assert found.alternates == {**expected, "x-default": f"{site.address}{address}"}
+        assert found.said["canonical"] == found.said["og:url"] == expected[code]
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_page_has_words_of_its_own_in_its_language(code: str, pages: Pages) -> None:
+    heads = {address: page.said for address, page in pages[code].items()}
+    descriptions = [said["description"] for said in heads.values()]
+    assert len(set(descriptions)) == len(heads)
+    locale = open_graph_locale(load_language(code))
+    for said in heads.values():
+        assert said["og:description"] == said["og:description"].strip() == said["description"]
+        assert said["og:title"]
+        assert said["og:locale"] == locale
+        assert re.search(SCRIPTS.get(code, "[a-z]"), said["description"])
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_page_has_a_card(code: str, site: BuiltSite, pages: Pages) -> None:
+    for address, page in pages[code].items():
+        card = site.folder / page.said["og:image"].removeprefix(site.address)
+        width, height = struct.unpack(">II", card.read_bytes()[16:24])
+        assert (width, height) == (1200, 630), address
 
 
 # ── Search, sitemap ─────────────────────────────────────────────────────────────────────────────────────────────────
