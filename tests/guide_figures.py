@@ -7,10 +7,11 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generator.data.load import load
+from generator.data.load import Results, load
 from generator.data.names import short_name
 from generator.languages.glossary import load_glossary
 from generator.languages.language import Language, load_language
@@ -80,13 +81,19 @@ def text(file: SiteFile) -> str:
     return file.content
 
 
+@cache
+def shipped() -> Results:
+    """The committed records, which a process reads once."""
+    return load()
+
+
 def proper_names() -> set[str]:
     """Return names that no language translates: of the glossary, of the records, and of months in English."""
     columns = (
         *("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch"),
         *("compile_mode", "dtype", "family", "layout", "source_title", "source_licence"),
     )
-    results = load()
+    results = shipped()
     found = {row[column] for row in results.by_label for column in columns}
     documents = (each for each in results.selfchecks if each)
     found.update(short_name(each.environment.device_name) for each in documents)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -19,13 +18,13 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from guide_figures import shipped
 from jinja2 import Environment
 
 from bench.measuring.build import IMAGE
 from bench.plans.models import MODELS, ModelSpec
-from generator.data.load import load
 from generator.languages.language import load_language
-from generator.pages.atlas import Atlas, Model
+from generator.pages.atlas import Atlas
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -94,18 +93,13 @@ def traced(model: Any, *, mode: str = "default", backend: str = "eager", **optio
     return COMPILE(model, backend=backend, **options)
 
 
-@cache
-def models() -> Sequence[Model]:
-    return Atlas(load(), load_language("en")).models
-
-
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Provide a folder with a photo, classes that load shrunken models, and a compiler that only traces."""
     shutil.copy(IMAGE, tmp_path / "photo.jpg")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(transformers.AutoImageProcessor, "from_pretrained", shrunken_processor)
-    for name in {model.auto_class for model in models()}:
+    for name in {model.auto_class for model in Atlas(shipped(), load_language("en")).models}:
         monkeypatch.setattr(getattr(transformers, name), "from_pretrained", classmethod(shrunken_model))
     monkeypatch.setattr(torch, "compile", traced)
     torch.manual_seed(0)
@@ -155,7 +149,7 @@ def artifacts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_snippet_of_each_model_page_loads_its_model(hub: None) -> None:
     (snippet,) = snippets(DOCS / "models" / "each.md")
-    for model in models():
+    for model in Atlas(shipped(), load_language("en")).models:
         names = snippet.run({}, model=model)
         assert isinstance(names["model"], torch._dynamo.OptimizedModule), model.label
 
