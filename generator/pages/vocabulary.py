@@ -150,6 +150,7 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         "date": lambda day: shown(language.iso_date(day) if isinstance(day, str) else language.date(day)),
         "name": name,
         "names": names,
+        "named": lambda value, kind: shown(words.named(kind, value)),
         "counted": counted,
         "told": told,
         "listing": documents.listing,

@@ -137,7 +137,7 @@ def test_snippets_that_go_on_from_the_first_program(page: Path, hub: None, artif
 
 @pytest.fixture
 def artifacts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tracing produces no artifacts, so stand-ins are saved and loaded in their place."""
+    """Tracing produces no artifacts and no package: stand-ins are saved and loaded in their place."""
     content = b"artifacts"
 
     def load_artifacts(found: bytes) -> None:
@@ -145,6 +145,11 @@ def artifacts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(torch.compiler, "save_cache_artifacts", lambda: (content, object()))
     monkeypatch.setattr(torch.compiler, "load_cache_artifacts", load_artifacts)
+    package = torch.export.save
+    monkeypatch.setattr(
+        torch._inductor, "aoti_compile_and_package", lambda each, package_path: package(each, package_path)
+    )
+    monkeypatch.setattr(torch._inductor, "aoti_load_package", lambda path: torch.export.load(path).module())
 
 
 def test_the_snippet_of_each_model_page_loads_its_model(hub: None) -> None:
