@@ -26,7 +26,7 @@ from generator.data.families import family_slug
 from generator.data.lint import Anomaly, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
-from generator.data.rows import Rounds, frame, rows_of
+from generator.data.rows import CONTIGUOUS, Rounds, frame, rows_of
 from generator.data.selection import ORDERS, Records, Row, is_trusted, plain, where
 
 MOST_LISTED = 20
@@ -65,7 +65,7 @@ class Results:
     def newest(self) -> pd.DataFrame:
         """Those in torch's own memory layout, which pages show unless they ask for another: a table, a median or a
         ranking never has two."""
-        return where(self.current, self.current["layout"] == "")
+        return where(self.current, self.current["layout"] == CONTIGUOUS)
 
     @cached_property
     def trusted(self) -> frozenset[int]:

@@ -19,6 +19,7 @@ from bench.statistics.processes import VARIANTS, VariantName
 from bench.statistics.verdicts import verdicts_without_interval
 from generator.data.load import Results
 from generator.data.registry import CHANGE, COORDINATES, FACTOR, IMAGES, N_, RATE
+from generator.data.rows import CONTIGUOUS
 from generator.data.selection import Rows, grouped, is_trusted, version_order, where
 from generator.figures.drawing import Box
 from generator.figures.matrix import FamilyGain, FamilyGains
@@ -279,7 +280,7 @@ class Gains:
         known, found = self._results.sound(self._results.current, "toy"), list[LayoutChange]()
         known = known.assign(change=known["channels_last_speedup"] - 1)
         for (device, torch, *_), rows in grouped(known, "device", "torch", "dtype", "origin", "workload"):
-            usual = rows["layout"] == ""
+            usual = rows["layout"] == CONTIGUOUS
             changes, unequal = _rates(rows[usual], rows[~usual], "eager")
             in_turn = rows.dropna(subset=["change"])
             both = (changes, Changes(in_turn, less_is_better=False))

@@ -11,6 +11,7 @@ from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import TOY, Record
 from generator.data.load import load
+from generator.data.rows import CONTIGUOUS
 from generator.data.selection import records as plain
 from generator.languages.language import load_language
 from generator.pages.atlas import Atlas
@@ -187,11 +188,11 @@ def test_a_layout_never_enters_what_is_about_the_other(tmp_path: Path) -> None:
     results = load(write(tmp_path, [*CONV, *last, alone]))
     atlas = Atlas(results, load_language("en"))
     device = atlas.device["rtx-5090"]
-    assert set(results.newest["layout"]) == {""}
+    assert set(results.newest["layout"]) == {CONTIGUOUS}
     assert len(device.throughput.rows) == 5
     assert device.throughput.median_change == pytest.approx(-0.5)
     usual, other = device.sections
-    assert (usual.layout, len(usual.compared.rows)) == ("", 5)
+    assert (usual.layout, len(usual.compared.rows)) == (CONTIGUOUS, 5)
     assert (other.layout, len(other.compared.rows), other.slug) == ("channels_last", 6, f"{usual.slug}-channels-last")
     assert atlas.model["vit"].devices == [device]  # its page is there, without a comparison
     assert not atlas.model["vit"].throughput.rows
