@@ -220,6 +220,8 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
     first_device = CURRENT if CURRENT in first_devices else first_devices[0]
     on_first = of_question[of_question["device"] == first_device]
     rows = on_first[on_first["model"] == _first_model(on_first)]
+    usual = on_first["input_size"].value_counts()[rows["input_size"].unique()].idxmax()
+    rows = rows[rows["input_size"] == usual]
     answers_of = cells.groupby("device")["workload"].unique()
     return render(
         "decision.html.jinja",
