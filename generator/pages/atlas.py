@@ -226,7 +226,7 @@ class Malloc(NamedTuple):
 class Device(_Cells):
     """A device."""
 
-    slug, name, type = map(_of_all, ("device", "device_name", "device_type"))
+    slug, name, type, cores = map(_of_all, ("device", "device_name", "device_type", "cores"))
     label = property(lambda self: self.atlas.words.device(self.atlas.results.by_label[self.labels[0]]))  # plain text
     modes = property(lambda self: sorted(self.distinct("compile_mode"), key=mode_order))
 

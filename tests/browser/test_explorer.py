@@ -102,7 +102,7 @@ def test_rows_that_differ_in_layout_are_told_apart(page: Page, hosted_site: str)
     for layout in ("contiguous", "channels_last"):
         page.locator("[name=layout]").select_option(layout)
         expect_count(page, chosen(device="rtx-4090", torch="2.4.0", layout=layout))
-        expect(page.locator(".explorer tbody tr").first).to_contain_text(layout)
+    expect(page.locator(".explorer tbody tr").first).to_contain_text("channels_last")
     visit(page, hosted_site, "#workload=latency&device=a100")
     assert "Memory layout" not in heads(page)  # all rows have the usual one
 
