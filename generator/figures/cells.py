@@ -252,6 +252,12 @@ class Cells:
         html = self.words.value(self.words.language.ratio(value))
         return number_cell(html, value, gain_classes(judge_change(1 / value - 1), value))
 
+    column_own_speedup = column_factor
+
+    def column_max_relative_error(self, _name: str, value: float, _row: Row) -> TableCell:
+        """Show an error with one digit."""
+        return number_cell(self.words.value(f"{value:.0e}" if value else "0"), value)
+
     def column_fastest_model(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the images per second, with the model below them."""
         row = self.results.by_label[label]

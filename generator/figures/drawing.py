@@ -144,19 +144,29 @@ class Steps:
     compiled: tuple[tuple[float, float, str], ...]  # named from the top, where there is room
 
 
+@dataclass(frozen=True)
+class Dots:
+    """Dots on two logarithmic scales: seconds, a factor, and the colour of each."""
+
+    dots: tuple[tuple[float, float, Role], ...]
+
+
+Picture = Drawing | Curves | Steps | Dots
+
+
 # ── SVG ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _STYLE = Path(__file__).with_name("drawing.mplstyle")
 _DARK = {light.encode(): dark.encode() for light, dark in COLOURS.values()}
 
 
-def svg(drawing: Drawing | Curves | Steps, *, mirrored: bool = False, dark: bool = False) -> bytes:
+def svg(drawing: Picture, *, mirrored: bool = False, dark: bool = False) -> bytes:
     """Return the drawing as SVG. Finished ones are kept on disk by their content."""
     content = kept("charts", ".svg", f"{version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
     return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content) if dark else content
 
 
-def height(drawing: Drawing | Curves | Steps) -> int:
+def height(drawing: Picture) -> int:
     """Return the height in pixels."""
     if isinstance(drawing, Drawing):
         return round(sum(map(sum, _heights(drawing))) + _AXIS + 2)
@@ -172,12 +182,14 @@ def version(*modules: str) -> str:
     return mpl.__version__ + hashlib.sha256(b"".join(code)).hexdigest()
 
 
-def _saved(drawing: Drawing | Curves | Steps, mirrored: bool) -> bytes:
+def _saved(drawing: Picture, mirrored: bool) -> bytes:
     canvas = Canvas(height(drawing), mirrored=mirrored)
     if isinstance(drawing, tuple):
         _draw_curves(canvas, drawing)
     elif isinstance(drawing, Steps):
         _draw_steps(canvas, drawing)
+    elif isinstance(drawing, Dots):
+        _draw_dots_of(canvas, drawing)
     else:
         draw(canvas, drawing)
     # Text stays text, in a font of the reader's system, which is rarely wider than the one that measured it.
@@ -419,6 +431,20 @@ def _draw_steps(canvas: Canvas, steps: Steps) -> None:
         if middle - above >= _LINE - 2 and start + _width(name) <= WIDTH:
             canvas.text(start, middle, name)
             above = middle
+
+
+def _draw_dots_of(canvas: Canvas, drawing: Dots) -> None:
+    seconds, factors, _ = zip(*drawing.dots, strict=True)
+    low, high = min(seconds) / 1.3, max(seconds) * 1.3
+    least, most = min(1.0, *factors) / 1.05, max(1.0, *factors) * 1.05
+    rows, columns = log_ticks(least, most, 0.1), log_ticks(low, high)
+    axes = canvas.axes(max(_width(f"{tick:,.6g}×") for tick in rows) + _GAP, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
+    axes.set(xscale="log", yscale="log", xlim=(high, low) if canvas.mirrored else (low, high), ylim=(least, most))
+    axes.set_xticks(columns, [f"{tick:,.6g}" for tick in columns])
+    axes.set_yticks(rows, [f"{tick:,.6g}×" for tick in rows])
+    _draw_grid(axes, canvas.mirrored)
+    for role, dots in by_value(drawing.dots, (role for *_, role in drawing.dots)).items():
+        axes.plot([x for x, *_ in dots], [y for _, y, _ in dots], "o", markersize=8, color=_light(role), alpha=0.85)
 
 
 def _light(role: Role) -> str:
