@@ -16,6 +16,7 @@ from bench.errors import AtlasError
 from bench.records.record import Workload
 from generator.data.families import slugify
 from generator.data.registry import COORDINATES
+from generator.data.rows import CONTIGUOUS
 from generator.data.selection import MODES, Row, Rows, is_comparison
 from generator.figures import charts, drawing
 from generator.figures.charts import Chart
@@ -194,7 +195,7 @@ class Parts:
 
     def in_explorer(self, selection: Selection) -> tuple[str, str]:
         """Return the address of these records in the explorer, which has no families, and its label."""
-        chosen = [each for each in _chosen(selection) if each[0] != "family"]
+        chosen = [each for each in _chosen({"layout": CONTIGUOUS, **selection}) if each[0] != "family"]
         address = f"{self.relative('explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
         return address, self.language.gettext("Open these records in the explorer")
 

@@ -299,8 +299,8 @@ class Functions(Parts):
             return self.nothing()
         pair = gains.layout_pairs[0]
         rows = pair.extremes.assign(label=[self.atlas.model[slug].label for slug in pair.extremes["model"]])
-        chart = charts.layouts(rows, gains.layouts[0].device_name, pair.device_name, self.language)
-        return self.figure("layouts", chart, self.in_explorer({"workload": "throughput"}))
+        chart = charts.layouts(rows, gains.layouts[0].changes.device_name, pair.device_name, self.language)
+        return self.figure("layouts", chart, self.in_explorer({"workload": "throughput", "layout": None}))
 
     # Forms
 
