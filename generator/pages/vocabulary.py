@@ -380,7 +380,6 @@ class Functions(Parts):
             (f"{folder}/schema.json", gettext("what each column means, as JSON Schema"), of_table),
             (f"{folder}/record.schema.json", gettext("a line of a run file, as JSON Schema"), of_record),
             (schema.V1_URI, gettext("the columns of version 1, as JSON Schema"), partial(schema.V1.read_text, "utf-8")),
-            ("feed.xml", gettext("an Atom feed of new records"), None),
             ("llms.txt", gettext("a list of all pages as Markdown, for language models"), None),
         ):
             address = self.shared(uri, made) if made else self.relative(uri)

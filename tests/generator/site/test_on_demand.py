@@ -71,7 +71,7 @@ class Writer:
         for code in self.sites:
             pages = list(self.addresses(code))
             twins = [address.replace(".html", ".md") for address in pages]
-            for path in (*pages, *twins, "sitemap.xml", "404.html", "llms.txt", "feed.xml"):
+            for path in (*pages, *twins, "sitemap.xml", "404.html", "llms.txt"):
                 self.build(code, path)
                 found[f"{code} {path}"] = (self.site / PREFIXES[code] / path).read_bytes()
         return found
