@@ -17,7 +17,7 @@ from bench.statistics.verdicts import judge_change
 from generator.data.digits import digits, with_interval
 from generator.data.selection import Row, Rows, by_value, is_compared
 from generator.figures import drawing
-from generator.figures.drawing import STEPS, VERDICTS, Box, Curves, Drawing, Mark, Role, Steps
+from generator.figures.drawing import STEPS, VERDICTS, Box, Drawing, Mark, Role, Steps
 from generator.figures.tables import is_newest
 from generator.figures.words import DOUBT, PRIMARY, SECONDARY, Words, differing, is_same
 from generator.languages.language import UNKNOWN, Language
@@ -28,10 +28,9 @@ MOST_DOTS = 60
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing and its words. `alt` and `axis` are plain text, `caption` HTML. `legend` has the words of each colour;
-    ``eager dashed`` is a dashed line in the colour of eager."""
+    """A drawing and its words: `alt` and `axis` as plain text, `caption` as HTML, `legend` with those of each colour."""
 
-    drawing: Drawing | Curves | Steps
+    drawing: Drawing | Steps
     alt: str
     caption: str
     axis: str

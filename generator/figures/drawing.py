@@ -1,6 +1,6 @@
 """Drawings by matplotlib: names and figures in Latin letters and digits, and no words.
 
-Takes a `Drawing` or `Curves`, whose labels and figures are all decided; returns SVG. Words stand beside a drawing in
+Takes a `Drawing` or `Steps`, whose labels and figures are all decided; returns SVG. Words stand beside a drawing in
 the page, so one drawing serves every language that is read from the left, and its mirror image those from the right.
 """
 
@@ -122,20 +122,6 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """One line: its values at steps 1, 2, 3…, all positive, and its style."""
-
-    values: tuple[float, ...]
-    role: Role
-    width: float
-    dashed: bool = False
-
-
-Curves = tuple[Curve, ...]
-"""Lines over steps, on a logarithmic scale. Where two coincide, the first and wider one shows on both sides."""
-
-
-@dataclass(frozen=True)
 class Steps:
     """The accuracy that is left at each throughput: steps down through points, the most accurate first. A point has
     images per second, percent and a name. Both scales are logarithmic, that of the accuracy in the errors."""
@@ -150,17 +136,17 @@ _STYLE = Path(__file__).with_name("drawing.mplstyle")
 _DARK = {light.encode(): dark.encode() for light, dark in COLOURS.values()}
 
 
-def svg(drawing: Drawing | Curves | Steps, *, mirrored: bool = False, dark: bool = False) -> bytes:
+def svg(drawing: Drawing | Steps, *, mirrored: bool = False, dark: bool = False) -> bytes:
     """Return the drawing as SVG. Finished ones are kept on disk by their content."""
     content = kept("charts", ".svg", f"{version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
     return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content) if dark else content
 
 
-def height(drawing: Drawing | Curves | Steps) -> int:
+def height(drawing: Drawing | Steps) -> int:
     """Return the height in pixels."""
     if isinstance(drawing, Drawing):
         return round(sum(map(sum, _heights(drawing))) + _AXIS + 2)
-    return 300 if isinstance(drawing, tuple) else 380
+    return 380
 
 
 @cache
@@ -172,11 +158,9 @@ def version(*modules: str) -> str:
     return mpl.__version__ + hashlib.sha256(b"".join(code)).hexdigest()
 
 
-def _saved(drawing: Drawing | Curves | Steps, mirrored: bool) -> bytes:
+def _saved(drawing: Drawing | Steps, mirrored: bool) -> bytes:
     canvas = Canvas(height(drawing), mirrored=mirrored)
-    if isinstance(drawing, tuple):
-        _draw_curves(canvas, drawing)
-    elif isinstance(drawing, Steps):
+    if isinstance(drawing, Steps):
         _draw_steps(canvas, drawing)
     else:
         draw(canvas, drawing)
@@ -374,30 +358,6 @@ def _draw_interval(axes: Axes, mark: Mark, y: float) -> None:
         axes.plot([mark.low, mark.high], [y, y], color=_light("text"), marker="|", markersize=5, zorder=3)
 
 
-def _draw_curves(canvas: Canvas, curves: Curves) -> None:
-    values = [value for curve in curves for value in curve.values]
-    ticks = log_ticks(min(values) / 2, max(values))
-    texts = [f"{tick:,.6g}" for tick in ticks]
-    steps = max(len(curve.values) for curve in curves)
-    axes = canvas.axes(max(map(_width, texts)) + _GAP, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
-    axes.set(yscale="log", xlim=(steps + 0.5, 0.5) if canvas.mirrored else (0.5, steps + 0.5))
-    axes.set_yticks(ticks, texts)
-    axes.set_xticks([step for step in range(1, steps + 1) if step == 1 or step % max(steps // 5, 1) == 0])
-    _draw_grid(axes, canvas.mirrored)
-    for curve in curves:
-        style = "dashed" if curve.dashed else "solid"
-        at = range(1, len(curve.values) + 1)
-        axes.plot(at, curve.values, color=_light(curve.role), linewidth=curve.width, linestyle=style)
-
-
-def _draw_grid(axes: Axes, mirrored: bool) -> None:
-    axes.minorticks_off()
-    axes.grid(color=_light("grid"))
-    axes.set_axisbelow(True)
-    if mirrored:
-        axes.yaxis.tick_right()
-
-
 def _draw_steps(canvas: Canvas, steps: Steps) -> None:
     rates, accuracies, _ = zip(*steps.eager, *steps.compiled, strict=True)
     low, high, least, most = min(rates) / 1.2, max(rates) * 1.2, 100 - max(accuracies), 100 - min(accuracies)
@@ -407,7 +367,11 @@ def _draw_steps(canvas: Canvas, steps: Steps) -> None:
     ticks, errors = log_ticks(low, high), [error for error in (5, 10, 15, 20, 30, 40, 60, 80) if least <= error <= most]
     axes.set_xticks(ticks, [f"{tick:,.6g}" for tick in ticks])
     axes.set_yticks(errors, [str(100 - error) for error in errors])
-    _draw_grid(axes, canvas.mirrored)
+    axes.minorticks_off()
+    axes.grid(color=_light("grid"))
+    axes.set_axisbelow(True)
+    if canvas.mirrored:
+        axes.yaxis.tick_right()
     roles: tuple[Role, ...] = ("eager", "compiled")
     for role, points in zip(roles, (steps.eager, steps.compiled), strict=True):
         at = [rate for rate, _, _ in points], [100 - top1 for _, top1, _ in points]
