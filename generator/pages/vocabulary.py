@@ -25,9 +25,10 @@ from markupsafe import Markup, escape
 from bench.records.record import Workload
 from generator.data import schema
 from generator.data.digits import RowFigure
+from generator.data.families import slugify
 from generator.data.load import Results
 from generator.data.registry import N_, N_n
-from generator.data.selection import where
+from generator.data.selection import is_comparison, where
 from generator.figures import charts, matrix, tables
 from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
@@ -36,7 +37,7 @@ from generator.languages.language import Language
 from generator.pages import decision, documents, downloads, explorer, frontier
 from generator.pages.atlas import Atlas
 from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
-from generator.pages.parts import Emit, Parts, RowTable, known_name
+from generator.pages.parts import Emit, Parts, RowTable, chosen, known_name
 from generator.pages.site_file import DATA, named_by_content
 
 MOST_FOLDED = 90
@@ -257,17 +258,13 @@ class Functions(Parts):
 
     # Charts
 
-    def latency_chart(self, *, brief: bool = False, **selection: Any) -> str:
-        """Latency of both variants of a few rows."""
-        return self.bars("latency", partial(charts.latency, brief=brief), selection)
-
-    def speedup_chart(self, **selection: Any) -> str:
-        """Speedup of each model at each batch size, or the distribution of many."""
-        return self.bars("speedup", charts.speedup, selection)
-
     def overview_chart(self, **selection: Any) -> str:
         """Distribution of the speedup on every device."""
-        return self.distribution(selection)
+        cells = self.select(selection)
+        if not is_comparison(cells).any():
+            return self.nothing()
+        name = slugify(" ".join(("overview", *(f"{coordinate} {value}" for coordinate, value in chosen(selection)))))
+        return self.figure(name, charts.overview(self.rows_of(cells.index), self.language), self.in_explorer(selection))
 
     # What decides the gain
 
