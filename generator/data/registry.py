@@ -277,7 +277,6 @@ LINES = _registry(
     _real(RATE, "median change in images per second of a variant or data type", format="rate_change"),
     _real(IMAGES, "images per second with a version of PyTorch", format="rate"),
     _real(FACTOR, "median ratio of images per second in one layout, or of compiled ones, to eager", format="ratio"),
-    _whole("fastest_model", "label of the row with the most images per second", N_("Fastest (images/s)"), "figure"),
     _whole(ON, "label of a row: the throughput on a device, whose facts are lines of the name", format="figure"),
 )
 """The columns that only tables of pages have (`generator.figures.tables`)."""

@@ -252,13 +252,6 @@ class Cells:
         html = self.words.value(self.words.language.ratio(value))
         return number_cell(html, value, gain_classes(judge_change(1 / value - 1), value))
 
-    def column_fastest_model(self, _name: str, label: int, _row: Row) -> TableCell:
-        """Show the images per second, with the model below them."""
-        row = self.results.by_label[label]
-        rate = row["eager_images_s"] or row["compiled_images_s"]
-        name = _breakable(self.words.fact("model", row))
-        return number_cell(above(self.words.value(self.words.rate(rate)), name), rate)
-
     def column_date(self, _name: str, label: int, _row: Row) -> TableCell:
         row, language = self.results.by_label[label], self.words.language
         if row["measured_at"]:

@@ -314,11 +314,6 @@ def families(cells: pd.DataFrame) -> pd.DataFrame:
     return _lines(groups, "family", "slower", "models", "best_model")
 
 
-def rates(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per family, with the model that has the most images per second in the one variant that ran."""
-    return _lines(Groups(cells.sort_values("family", kind="stable"), "family"), "family", "fastest_model", "models")
-
-
 def environment(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per distinct environment, the newest first, with the columns of `ENVIRONMENT` that are known for
     any."""
@@ -348,7 +343,6 @@ _SUMMARIES: Mapping[str, Callable[[Groups], Any]] = {
     "quartiles": lambda groups: groups.quartiles(groups.cells["change"].where(is_trusted(groups.cells))),
     "best_model": lambda groups: groups.labels(_best_first(groups.cells)),
     "best_device": lambda groups: groups.labels(_best_first(groups.cells)),
-    "fastest_model": lambda groups: groups.labels(_rate(groups.cells).dropna().sort_values(ascending=False).to_frame()),
     "modes": lambda groups: groups.values("compile_mode"),
     "batch_sizes": lambda groups: groups.values("batch_size"),
     **{name: partial(Groups.values, column=name) for name in ("torch", "transformers", "commit", "origin")},
@@ -368,10 +362,6 @@ def _lines(groups: Groups, *names: str) -> pd.DataFrame:
     values = {name: _SUMMARIES[name](groups) if name in _SUMMARIES else groups.first[name] for name in names}
     typed = {name: pd.Series(each, dtype=column(name).dtype) for name, each in values.items()}
     return pd.DataFrame({name: each.set_axis(groups.first.index) for name, each in typed.items()})
-
-
-def _rate(cells: pd.DataFrame) -> pd.Series:
-    return cells["eager_images_s"].fillna(cells["compiled_images_s"])
 
 
 def _newest_first(cells: pd.DataFrame) -> pd.DataFrame:

@@ -115,12 +115,9 @@ class Parts:
             return table
         message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
         numbers = {"shown": self.language.number(len(first)), "count": self.language.number(len(lines))}
-        return f"{table}\n\n{self.more(self.words.say(message, **numbers), selection or {})}\n{{ .table-rest }}"
-
-    def more(self, message: str, selection: Selection) -> str:
-        """Say that tables leave something out, and where it is."""
-        link = Markup('<a href="{}">{}</a>').format(*self.in_explorer(selection))
-        return self.words.sentences((escape(message), link))
+        link = Markup('<a href="{}">{}</a>').format(*self.in_explorer(selection or {}))
+        rest = self.words.sentences((self.words.say(message, **numbers), link))
+        return f"{table}\n\n{rest}\n{{ .table-rest }}"
 
     def nothing(self, text: str = "") -> str:
         """Say that there is no record, or another text."""

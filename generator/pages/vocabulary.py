@@ -223,11 +223,6 @@ class Functions(Parts):
             cells = where(cells, cells["workload"] == "throughput")
         return self.table(tables.families(cells), self.language.gettext("Models by family"))
 
-    def rates_table(self, **selection: Any) -> str:
-        """The fastest model of each family, of runs of one variant alone."""
-        lines = tables.rates(self.select(selection))
-        return self.table(lines, self.language.gettext("Images per second of the fastest model in each family"))
-
     def environment_table(self, **selection: Any) -> str:
         """Devices and software behind the figures."""
         lines = tables.environment(self.select(selection))
@@ -255,6 +250,10 @@ class Functions(Parts):
             for each in texts.values()
         )
         return str(Markup('<dl class="sources">\n{}</dl>').format(Markup().join(items)))
+
+    def explorer_link(self, **selection: Any) -> str:
+        """A link to the selected records in the explorer."""
+        return Markup('<a href="{}">{}</a>').format(*self.in_explorer(selection))
 
     # Charts
 
