@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,7 +17,7 @@ import pandas as pd
 
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
 from bench.statistics.verdicts import SAME
-from generator.data.selection import by_value, is_comparison, numbered, version_order
+from generator.data.selection import by_value, is_comparison, numbered
 
 Kind = Literal[
     "repeated",
@@ -36,12 +35,11 @@ Kind = Literal[
     "gap",
     "flag",
     "complaint",
-    "stale",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
-"""Kinds that make a figure doubtful; the others say that something is missing, open or old."""
+"""Kinds that make a figure doubtful; the others say that something is missing or open."""
 
 DISTURBING = frozenset({"load", "quota", "steal", "gpu-processes", "gpu-slowdown"})
 """Complaints of the doctor about what changes latencies; the others are about what may end a run."""
@@ -67,9 +65,6 @@ FASTEST, SLOWEST = 10.0, 1e-3
 """Arithmetic that a latency implies, as a share of the measured matmul peak. Above: no algorithm saves that much
 (Winograd's saves half, and convolutions may use TF32 where the product did not, at eight times the rate). Below: no
 device waits that long, and a unit was mistaken for another."""
-
-STALE_DAYS = 270
-"""Three minor releases of torch: after that, a figure describes the past."""
 
 GAP_SHARE = 0.75
 """Share of the models of a table that have a row at a batch size, from which a model without one is a gap."""
@@ -119,25 +114,6 @@ def gathered(anomalies: Sequence[Anomaly], most: int) -> list[tuple[Anomaly, ...
     by_kind = by_value(anomalies, (each.kind for each in anomalies)).values()
     groups = ([tuple(several)] if len(several) > most else [(one,) for one in several] for several in by_kind)
     return [group for several in groups for group in several]
-
-
-def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Anomaly]:
-    """Yield our own runs that are older than `STALE_DAYS`, or than the torch version `pinned`: measure them again.
-
-    Not part of `lint`, because a page must not change with the day on which it is built. Figures: days, torch.
-    """
-    measured = cells.loc[cells["origin"] == "measured", ["run", "measured_at", "torch"]]
-    for _, group in measured.groupby("run"):
-        age = today - group["measured_at"].max().date()
-        torch = max(group["torch"], key=version_order)
-        if age > timedelta(days=STALE_DAYS) or _minor(torch) < _minor(pinned):
-            yield Anomaly("stale", tuple(group.index), {"days": age.days, "torch": torch})
-
-
-def _minor(version: str) -> tuple[int, ...]:
-    """Return major and minor: patch releases hardly change a latency."""
-    is_known, parsed = version_order(version)
-    return parsed.release[:2] if is_known else ()  # type: ignore[union-attr]
 
 
 # ── Rows that contradict each other ─────────────────────────────────────────────────────────────────────────────────
