@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from generator.data.digits import with_interval
 
 FigureFormat = Literal["number", "figure", "ratio", "change", "rate_change", "share", "rate"]
-Format = Literal["name", "code", "prose"] | FigureFormat
+Format = Literal["name", "code"] | FigureFormat
 """How a cell of a table shows a value: `generator.figures.cells` has a function for each."""
 
 
@@ -115,7 +115,7 @@ _TEXTS = (
     _text("profile", "profile of the run"),
     _text("workload", "latency, or throughput: as many images as possible", N_("Question"), explorer=True),
     _text("status", "outcome of the cell", N_("Status"), explorer=True, detail=True),
-    _text("reason", "why the cell has that status", N_("Reason"), "prose", detail=True),
+    _text("reason", "why the cell has that status", N_("Reason"), detail=True),
     _text("verdict", "whether compiling is faster", N_("Verdict"), explorer=True, detail=True, decisive=True),
     _text("causes", "causes of the verdict, the best first: JSON lists of cause, figure, share of the saving"),
     _text("flags", "what an importer or the doctor marked, separated by spaces"),
@@ -261,15 +261,14 @@ LINES = _registry(
     _text("kind", "torch device type", N_("Kind")),
     Column(tuple, "modes", "modes of torch.compile", N_("Modes")),
     Column(tuple, "batch_sizes", "batch sizes", N_("Batch sizes"), "figure"),
-    _text("why", "causes as sentences", N_("Why"), "prose", detail=True),
-    _text("location", "where in the code a graph ended", N_("Code location"), "prose"),
+    _text("why", "causes as sentences", N_("Why"), detail=True),
     Column(dict, "version_change", "by variant", N_("Change from oldest to newest"), "rate_change", decisive=True),
     _whole("date", "label of a row with the date", N_("Date"), detail=True),
     _whole("source", "label of a row of the source", N_("Source")),
     _whole("records", "number of records", N_("Records"), "number"),
     _text("licence", "licence of published figures", N_("Licence")),
     _whole("fault", "position of a finding", N_("Fault")),
-    _whole("finding", "position of a finding", N_("What was found"), "prose"),
+    _whole("finding", "position of a finding", N_("What was found")),
     _text("property", "property of an environment", N_("Property")),
     _whole(VERSION, "label of a row: the latencies with a version of PyTorch", format="figure"),
     _whole(SIZE, "label of a row: the speedup at a batch size", format="ratio"),

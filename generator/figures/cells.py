@@ -97,10 +97,6 @@ class Cells:
         texts = (value,) if isinstance(value, str) else value
         return TableCell(self.words.lines(Markup("<code>{}</code>").format(text) for text in texts if text) or UNKNOWN)
 
-    def format_prose(self, _name: str, text: str, _row: Row) -> TableCell:
-        """Show the words of PyTorch or of an error."""
-        return TableCell(Markup('<code lang="en">{}</code>').format(text) if text else UNKNOWN, classes="verbatim")
-
     def format_number(self, _name: str, value: int, _row: Row) -> TableCell:
         return TableCell(self.number(value), str(value), "number")
 
