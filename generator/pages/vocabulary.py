@@ -13,7 +13,6 @@ likewise ``efficiency_rows``, ``cause_rows``, ``recompile_rows``, ``version_rows
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from textwrap import indent
@@ -354,41 +353,16 @@ class Functions(Parts):
     # Files
 
     def downloads(self) -> str:
-        """Links to all rows as CSV and JSON, which go to `emit`."""
-        count = len(self.results.table)
-        counted = self.words.counted(self.language.ngettext(*NOUNS["row"], count), count)
-        items = []
-        for kind, made in (("csv", downloads.as_csv), ("json", downloads.as_json)):
-            address = self.shared(f"{_CELLS}.{kind}", partial(made, self.results))
-            link = Markup('<a href="{}" download>{}</a>').format(address, self.words.value(kind.upper()))
-            items.append(self.words.noted(link, counted))
-        return self.html_list("downloads", items)
-
-    def addresses(self) -> str:
-        """The addresses of the files below the site's, with the content of each; the schemas go to `emit`."""
-        gettext, items, folder = self.language.gettext, [], f"{DATA}/v{schema.VERSION}"
-        of_table, of_record = (partial(_as_json, each) for each in (schema.table_schema, schema.record_schema))
+        """The addresses of all rows as files, which go to `emit`, and of the list of pages, with their content."""
+        gettext, items, stem = self.language.gettext, [], f"{DATA}/v{schema.VERSION}"
+        table, rows = f"{stem}/compile-atlas", self.results
         for uri, described, made in (
-            (f"{_CELLS}.csv", gettext("every row of every run"), partial(downloads.as_csv, self.results)),
-            (f"{_CELLS}.json", gettext("the same as JSON"), partial(downloads.as_json, self.results)),
-            (f"{folder}/schema.json", gettext("what each column means, as JSON Schema"), of_table),
-            (f"{folder}/record.schema.json", gettext("a line of a run file, as JSON Schema"), of_record),
-            (schema.V1_URI, gettext("the columns of version 1, as JSON Schema"), partial(schema.V1.read_text, "utf-8")),
+            (f"{table}.csv", gettext("every row of every run"), partial(downloads.as_csv, rows)),
+            (f"{table}.json", gettext("the same as JSON"), partial(downloads.as_json, rows)),
+            (f"{stem}/schema.json", gettext("what each column means, as JSON Schema"), schema.table_schema),
             ("llms.txt", gettext("a list of all pages as Markdown, for language models"), None),
         ):
             address = self.shared(uri, made) if made else self.relative(uri)
             link = Markup('<a href="{}"><code>{}</code></a><br>{}')
             items.append(link.format(address, self.words.value(uri), self.words.phrase(described)))
         return self.html_list("addresses", items)
-
-    def citation(self) -> str:
-        """The entry for a bibliography."""
-        root = self.site.removesuffix(self.language.prefix)  # the same in all languages
-        return documents.listing(downloads.bibtex(self.results, root), "bibtex")
-
-
-_CELLS = f"{DATA}/v{schema.VERSION}/compile-atlas"
-
-
-def _as_json(of: Callable[[], Any]) -> str:
-    return f"{json.dumps(of(), ensure_ascii=False, indent=2)}\n"
