@@ -265,9 +265,8 @@ class Functions(Parts):
     # What decides the gain
 
     def gain_table(self, of: str, *, device: str = "") -> str:
-        """Changes in throughput: ``families``, ``intensity``, ``gpus`` (how well the gains on one tell those on
-        another), ``losses`` and ``types``; of a device with two versions ``history``, ``regressions`` and ``equal``
-        batches."""
+        """Changes in throughput: ``families``, ``intensity``, ``losses``, ``layouts`` and ``types``; of a device with
+        two versions ``history``, ``regressions`` and ``equal`` batches."""
         gains = gains_of(self.results)
         by_device = {history.device: history for history in gains.history}
         subject = by_device[known_name("device with several versions", device, by_device)] if device else gains

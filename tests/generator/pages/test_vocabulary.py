@@ -192,7 +192,7 @@ SHOWN = {
     ),
     "told": tuple(f"{name}_table(device='h200')" for name in TOLD),
     "throughput": (
-        *(f"gain_table('{of}')" for of in ("families", "intensity", "gpus", "losses", "types")),
+        *(f"gain_table('{of}')" for of in ("families", "intensity", "losses", "types")),
         *(f"gain_table('{of}', device='rtx-5090')" for of in ("history", "regressions", "equal")),
         "speedup_matrix()",
     ),
