@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from textwrap import indent
 from typing import Any
 
 import jinja2
@@ -38,9 +37,6 @@ from generator.pages.atlas import Atlas
 from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
 from generator.pages.parts import Emit, Parts, RowTable, chosen, known_name
 from generator.pages.site_file import DATA, named_by_content
-
-MOST_FOLDED = 90
-"""Lines of the table of "Should I compile?", which only readers without scripts see: the others have the form."""
 
 NOUNS = {
     "model": N_n("%(count)s model", "%(count)s models"),
@@ -313,26 +309,15 @@ class Functions(Parts):
         return self.words.say(message, sources=sources, devices=self.words.names(devices))
 
     def decision_helper(self, *, short: bool = False) -> str:
-        """A form that answers, whose records go to `emit`, and the table of all records for readers without scripts.
-
-        The `short` one has no table, and its answer leads to the page that has all of it.
-        """
-        results, cells = self.results, self.atlas.cells
-        if cells.empty:
+        """A form that answers, whose records go to `emit`. A `short` one leads to the page with the whole answer."""
+        if self.atlas.cells.empty:
             return self.nothing()
         addresses = {
-            slug: self.shared(f"{DATA}/should-i-compile/{slug}.json", partial(decision.of_device, results, slug))
+            slug: self.shared(f"{DATA}/should-i-compile/{slug}.json", partial(decision.of_device, self.results, slug))
             for slug in (device.slug for device in self.atlas.judged)
         }
-        families = self.relative("models/families/each.md")
-        if short:
-            return decision.form(self.atlas, addresses, families, self.relative("should-i-compile.md"))
-        headline = self.language.gettext("The newest record of each benchmark case")
-        latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
-        table = self.table(decision.lines(latencies), headline, latencies, most=MOST_FOLDED)
-        title = self.language.gettext("All records as a table")
-        folded = f'???+ decision-records "{title}"\n\n{indent(table, "    ")}\n'
-        return f"{decision.form(self.atlas, addresses, families)}\n\n{folded}"
+        whole = self.relative("should-i-compile.md") if short else ""
+        return decision.form(self.atlas, addresses, self.relative("models/families/each.md"), whole)
 
     def explorer(self) -> str:
         """Every record in one table that a script fills; its records go to `emit`."""
