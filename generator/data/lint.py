@@ -7,7 +7,6 @@ its own words (`generator.figures.findings`). Nothing is corrected or dropped. A
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -32,14 +31,13 @@ Kind = Literal[
     "disturbed",
     "no_interval",
     "no_reason",
-    "gap",
     "flag",
     "complaint",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
-"""Kinds that make a figure doubtful; the others say that something is missing or open."""
+"""Kinds that make a figure doubtful; the others say that something is not known."""
 
 DISTURBING = frozenset({"load", "quota", "steal", "gpu-processes", "gpu-slowdown"})
 """Complaints of the doctor about what changes latencies; the others are about what may end a run."""
@@ -66,11 +64,6 @@ FASTEST, SLOWEST = 10.0, 1e-3
 (Winograd's saves half, and convolutions may use TF32 where the product did not, at eight times the rate). Below: no
 device waits that long, and a unit was mistaken for another."""
 
-GAP_SHARE = 0.75
-"""Share of the models of a table that have a row at a batch size, from which a model without one is a gap."""
-
-MIN_SIBLINGS = 3
-
 _VARIANTS = ("eager_ms", "compiled_ms")
 _SETTING = ["dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin"]
 
@@ -95,7 +88,7 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     """Return everything that does not fit together in `cells`, by kind and then by row."""
     found = [*_repeated(cells), *_version_jump(cells), *_flags(cells), *_within_rows(cells)]
     for _, rows in cells.groupby("origin"):  # the benchmarks of another origin may differ
-        found += [*_inverted(rows), *_gaps(rows)]
+        found += _inverted(rows)
     repeated = {row for anomaly in found if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
     kept = (each for each in found if each.kind == "repeated" or not repeated.intersection(each.doubtful))
@@ -201,25 +194,6 @@ def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
             if other := next(slower, None):
                 figures = {"ms": own_ms, "other_ms": medians[other], "other_torch": other}
                 yield Anomaly("version_jump", tuple(rows.index[rows["torch"] == torch]), figures)
-
-
-def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find models without a row at a batch size at which nearly all models of their table have one.
-
-    A benchmark of throughput chooses the batch for each model, and leaves no gap.
-
-    Rows: those the model has in that table. Figures: sizes, and count, the number of models that have rows there.
-    """
-    cells = cells[cells["workload"] == "latency"]
-    table = numbered(cells, ("device", "torch", "compile_mode", *(name for name in _SETTING if name != "input_size")))
-    for _, rows in cells[["model", "batch_size"]].groupby(table):
-        own = {model: {*group} for model, group in rows.groupby("model", sort=False)["batch_size"]}
-        having = Counter(size for sizes in own.values() for size in sizes)
-        usual = {size for size, count in having.items() if count >= max(MIN_SIBLINGS, GAP_SHARE * len(own))}
-        for model, known in own.items():
-            if missing := usual - known:
-                figures = {"sizes": tuple(sorted(missing)), "count": sum(missing <= each for each in own.values())}
-                yield Anomaly("gap", tuple(rows.index[rows["model"] == model]), figures)
 
 
 # ── Rows that are doubtful by themselves ────────────────────────────────────────────────────────────────────────────
