@@ -118,7 +118,8 @@ def model_named(text: str) -> str:
 
 def variant_named(text: str) -> str:
     """Return the name of a variant, which a user may give without its "compile:". Raises `AtlasError`."""
-    return pick("variant", text if text.startswith(("compile:", "eager:")) else f"compile:{text}", VARIANTS)
+    is_whole = text in VARIANTS or text.startswith(("compile:", "eager:"))
+    return pick("variant", text if is_whole else f"compile:{text}", VARIANTS)
 
 
 def seconds_of(text: str) -> float:

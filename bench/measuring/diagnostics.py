@@ -17,12 +17,20 @@ import torch
 from bench.errors import attempt
 from bench.measuring import accuracy, roofline
 from bench.measuring.build import Loaded
+from bench.measuring.doctor import NO_COMPILER
 from bench.measuring.pair import Pair, autocast, load_job
 from bench.measuring.rounds import Subject, sample, warm_up
-from bench.plans.messages import Job, Phase, Send
+from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.plans.profiles import Sampling
-from bench.records.record import COMPILE_MODES, Accuracy, Graphs, Measurement, Samples, Work
+from bench.records.record import COMPILE_MODES, Accuracy, Graphs, Measurement, Samples, Status, Work
 from bench.records.scrub import one_line
+
+NO_COMPILER_WORDS = (
+    "InvalidCxxCompiler",  # Inductor, for a CPU
+    "Failed to find C compiler",  # Triton, for a GPU
+    "xcrun: error: invalid active developer path",  # macOS has a command that only tells how to install one
+)
+"""What an error says where there is no compiler."""
 
 
 def examined(
@@ -52,16 +60,26 @@ def examined(
     add("device time of eager", lambda: {"eager": pair.with_device_time(pair.eager, measurement.eager)})
     add("resources of compiled", lambda: {"compiled": pair.with_resources(pair.compiled, measurement.compiled)})
     add("device time of compiled", lambda: {"compiled": pair.with_device_time(pair.compiled, measurement.compiled)})
-    if job.cell.variant.startswith("compile:"):
+    if pair.is_compiled:
         add("graphs", lambda: {"graphs": pair.inspect_graphs()})
     add("accuracy", compare_outputs)
-    if not job.warm:
+    if job.start == "cold":
         add("work", lambda: {"work": _work(pair, measurement.graphs)})
     dtype = getattr(torch, job.cell.dtype)
     add("peaks", lambda: {"peaks": job.peaks or roofline.peaks(pair.device, dtype)})
-    if not job.warm and job.sampling.compares_layouts and job.cell.variant.removeprefix("compile:") in COMPILE_MODES:
+    is_plain = job.cell.variant.removeprefix("compile:") in COMPILE_MODES
+    if job.start == "cold" and job.sampling.compares_layouts and is_plain:
         add("memory layout", lambda: {"others": _layouts(pair)})
     return msgspec.structs.replace(measurement, failures=failures), errors
+
+
+def failure(job: Job, error: Exception, oom: Status) -> CellOutcome:
+    """Return the outcome of a cell with this error. Without a compiler, compiling is skipped, not broken."""
+    if any(words in str(error) for words in NO_COMPILER_WORDS):
+        what = "there is no C++ compiler, and torch.compile needs one"
+        return CellOutcome(status=Status.SKIPPED, reason=f"{what}: {NO_COMPILER.remedy}; the same command then goes on")
+    is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
+    return CellOutcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=told(job, error))
 
 
 def told(job: Job, error: Exception) -> str:
@@ -124,4 +142,5 @@ def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
 
 def samples_of(subject: Subject) -> Samples:
     """Return the rounds of a subject as a record keeps them."""
-    return Samples(rounds_ms=tuple(tuple(round(call, 6) for call in calls) for calls in subject.rounds_ms))
+    rounds_ms = tuple(tuple(round(call, 6) for call in calls) for calls in subject.rounds_ms)
+    return Samples(rounds_ms=rounds_ms, first_s=subject.first_s and round(subject.first_s, 6))

@@ -6,9 +6,7 @@ locate its graph breaks. Imports torch, and Dynamo when it is first asked.
 
 from __future__ import annotations
 
-import importlib
 import os
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -25,17 +23,6 @@ if TYPE_CHECKING:
 MOST_FRAMES = 100_000
 """Compiled frames whose metrics torch keeps for us. Its own limit of 64 is below what a model with many graph breaks
 has, and hides that it still compiles."""
-
-
-def import_compiler() -> float:
-    """Import Dynamo and Inductor, and return the seconds that this takes: the first calls need both.
-
-    Call it before anything else imports them, as Transformers does with Dynamo.
-    """
-    start = time.perf_counter()
-    for name in ("torch._dynamo", "torch._inductor.compile_fx"):
-        importlib.import_module(name)
-    return time.perf_counter() - start
 
 
 def reset() -> None:

@@ -21,9 +21,9 @@ from bench.measuring.device_time import busy_ms
 from bench.measuring.environment import PeakMemory
 from bench.measuring.rounds import Subject, timed, warm_up
 from bench.measuring.sensors import Sensors
-from bench.measuring.variants import VARIANTS, Call
+from bench.measuring.variants import PACKAGE, VARIANTS, Call
 from bench.plans.messages import Job
-from bench.records.record import Cell, Graphs, Samples
+from bench.records.record import Cell, Graphs, Samples, Start
 
 FIRST_CALLS = 3
 """Calls until a compiled model is ready: the first compiles; with CUDA graphs, the second warms up and the third
@@ -31,6 +31,9 @@ records."""
 
 WARM_UPS = 3
 """Maximum number of warm-ups of a compiled model that still compiles."""
+
+ARTIFACTS = "artifacts.bin"
+"""The file in the folder of a cell that holds what torch.compile saved of it."""
 
 REPLAYING = ("reduce-overhead", "max-autotune")
 """Modes that replay CUDA graphs, invisible to the allocator."""
@@ -91,7 +94,9 @@ class Pair:
         self.device = torch.device(job.cell.device)
         self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
         self.had_other_processes = False
-        self.replays = self.device.type == "cuda" and job.cell.variant.split(":")[1] in REPLAYING
+        kind, _, mode = job.cell.variant.partition(":")
+        self.is_compiled = kind == "compile"
+        self.replays = self.is_compiled and self.device.type == "cuda" and mode.partition(":")[0] in REPLAYING
         self._eager_reserved_gb: float | None = None  # before compiling, where compiled will reserve memory for graphs
         self._started: Call | None = None
         self.traffic_bytes: list[int] = []  # of each compiled graph, unless it came from a cache
@@ -133,9 +138,15 @@ class Pair:
 
     def compile(self) -> tuple[float, ...]:
         """Start the variant, and return the latencies in ms of the calls until it is ready."""
-        start, self.traffic_bytes = time.perf_counter(), []
-        graphs.reset()
-        with roofline.inductor_traffic() as traffic_bytes:
+        self.traffic_bytes = []
+        counting: AbstractContextManager[list[int]] = nullcontext([])
+        if self.is_compiled:
+            graphs.reset()
+            counting = roofline.inductor_traffic()
+        with counting as traffic_bytes:
+            start = time.perf_counter()
+            if self.job.start == "artifacts":
+                torch.compiler.load_cache_artifacts(Path(self.job.folder, ARTIFACTS).read_bytes())
             self._started = self.start(self.job.cell.variant)
             started_ms = (time.perf_counter() - start) * 1e3
             try:
@@ -143,6 +154,20 @@ class Pair:
             finally:
                 self.traffic_bytes = traffic_bytes
         return started_ms + first, *others
+
+    def needs_gb(self) -> dict[Start, float]:
+        """Return the size of what later processes need to start. One that starts cold saves artifacts if it shall."""
+        folder = Path(self.job.folder)
+        if self.job.start == "loaded":
+            return {"loaded": (folder / PACKAGE).stat().st_size / 1e9}
+        if self.job.start != "cold" or not self.is_compiled:
+            return {}
+        kept = sum(each.stat().st_size for each in (folder.parent / "compiled").rglob("*") if each.is_file())
+        sizes: dict[Start, float] = {"warm": kept / 1e9}
+        if self.job.saves_artifacts and (saved := torch.compiler.save_cache_artifacts()):
+            (folder / ARTIFACTS).write_bytes(saved[0])
+            sizes["artifacts"] = len(saved[0]) / 1e9
+        return sizes
 
     def inspect_graphs(self) -> Graphs:
         """Return what Dynamo did, and how many CUDA graphs a warm call replays. Compiled code may be lost after it."""
@@ -154,7 +179,8 @@ class Pair:
         """Release the memory of the compiled model, as far as the device still responds."""
         self._started = None
         with suppress(Exception):
-            graphs.reset()
+            if self.is_compiled:
+                graphs.reset()
             gc.unfreeze()  # sampling freezes what exists, compiled code too
             gc.collect()
             if self.device.type != "cpu":
@@ -163,10 +189,10 @@ class Pair:
     def warm_up_compiled(self) -> None:
         """Warm up until no more frames are compiled."""
         for _ in range(WARM_UPS):
-            frames = graphs.compiled_frames()
+            frames = graphs.compiled_frames() if self.is_compiled else 0
             self.compiled.warmup_ms.clear()
             warm_up(self.compiled, self.job.sampling)
-            if graphs.compiled_frames() == frames:
+            if not self.is_compiled or graphs.compiled_frames() == frames:
                 return
 
     def with_resources(self, subject: Subject, samples: Samples | None) -> Samples:

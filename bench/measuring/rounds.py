@@ -36,6 +36,7 @@ class Subject:
     rounds_ms: list[tuple[float, ...]] = field(default_factory=list)
     lead_ms: list[tuple[float, ...]] = field(default_factory=list)  # of the unsampled calls before each block
     next_batch: int = 0
+    first_s: float | None = None  # until its first output, starting it included
 
     @property
     def seconds(self) -> float:

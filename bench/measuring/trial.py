@@ -16,14 +16,13 @@ import msgspec
 import numpy as np
 import torch
 
-from bench.measuring import accuracy, graphs
-from bench.measuring.diagnostics import compared, examined, samples_of, told
-from bench.measuring.doctor import NO_COMPILER
+from bench.measuring import accuracy, graphs, sequence
+from bench.measuring.diagnostics import compared, examined, failure, samples_of
 from bench.measuring.interference import DEVICE, RoundWatch
 from bench.measuring.pair import Pair, gradient_mode
-from bench.measuring.rounds import Subject, sample, warm_up
+from bench.measuring.rounds import Subject, sample, timed, warm_up
 from bench.measuring.variants import VARIANTS
-from bench.plans.messages import BUILDING, CellOutcome, Job, Phase, Send, is_out_of_memory
+from bench.plans.messages import BUILDING, CellOutcome, Job, Phase, Send
 from bench.records.record import Accuracy, Compilation, Measurement, Samples, Status
 from bench.statistics.intervals import median_interval
 
@@ -31,13 +30,6 @@ UNSTABLE = 0.15
 """Half-width of the 95% interval of a latency within the process, as a share, above which the cell is unstable."""
 
 BUSY = "another process was computing on the device"
-
-NO_COMPILER_WORDS = (
-    "InvalidCxxCompiler",  # Inductor, for a CPU
-    "Failed to find C compiler",  # Triton, for a GPU
-    "xcrun: error: invalid active developer path",  # macOS has a command that only tells how to install one
-)
-"""What an error says where there is no compiler."""
 
 OUTPUTS = "outputs.pt"
 """The file in the folder of a job in which eager leaves its outputs for a variant that runs in another process."""
@@ -54,8 +46,10 @@ def run(job: Job, send: Send, imports_s: float = 0.0) -> CellOutcome:
     try:
         pair = Pair(job)
     except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
-        return _failure(job, error, Status.EAGER_OOM)
+        return failure(job, error, Status.EAGER_OOM)
     with gradient_mode(job.cell):
+        if job.cell.sizes:
+            return sequence.run(pair, send)
         steps = {"both": _run_both, "eager": _run_eager, "variant": _run_variant, "build": _build}
         outcome = steps[job.role](pair, imports_s, send)
     return msgspec.structs.replace(outcome, input_size=pair.loaded.input_size)
@@ -68,7 +62,7 @@ def _run_both(pair: Pair, imports_s: float, send: Send) -> CellOutcome:
     try:
         outputs = _eager_outputs(pair, send)
     except Exception as error:  # noqa: BLE001 - as above
-        return _failure(pair.job, error, Status.EAGER_OOM)
+        return failure(pair.job, error, Status.EAGER_OOM)
     measured = _started(pair, imports_s, (pair.eager, pair.compiled), send)
     if isinstance(measured, CellOutcome):
         return _with_eager_alone(pair, measured, send)
@@ -86,7 +80,7 @@ def _run_eager(pair: Pair, _imports_s: float, send: Send) -> CellOutcome:
         first, second = _eager_outputs(pair, send)
         measurement, disturbed = sampled(pair, (pair.eager,), send)
     except Exception as error:  # noqa: BLE001 - as above
-        return _failure(pair.job, error, Status.EAGER_OOM)
+        return failure(pair.job, error, Status.EAGER_OOM)
     torch.save(first, Path(pair.job.folder, OUTPUTS))
     measurement = msgspec.structs.replace(measurement, eager=pair.with_resources(pair.eager, measurement.eager))
     errors, repeats = Accuracy(max_relative_error=0.0), accuracy.are_identical(first, second)
@@ -115,13 +109,14 @@ def _build(pair: Pair, _imports_s: float, send: Send) -> CellOutcome:
     try:
         build(pair.loaded.module, pair.loaded.batches[0], Path(pair.job.folder))
     except Exception as error:  # noqa: BLE001 - as above
-        return _failure(pair.job, error, Status.OOM)
+        return failure(pair.job, error, Status.OOM)
     return CellOutcome(status=Status.PASS)
 
 
 def _eager_outputs(pair: Pair, send: Send) -> list[accuracy.Tensors]:
     """Return the outputs of two eager calls for the first batch, and warm eager up."""
     send(Phase(name="warming up eager"))
+    pair.eager.first_s = timed(pair.eager, 1)[0] / 1e3
     outputs = [pair.output(pair.eager) for _ in range(2)]
     pair.note_reserved_memory()
     warm_up(pair.eager, pair.job.sampling)
@@ -138,22 +133,25 @@ def _started(
         send(Phase(name="compiling"))
         first_calls_ms = pair.compile()
         output = pair.output(pair.compiled)
-        if pair.job.cell.variant.startswith("compile:") and (reason := graphs.left_eager()):
+        pair.compiled.first_s = first_calls_ms[0] / 1e3
+        if pair.is_compiled and (reason := graphs.left_eager()):
             failed = CellOutcome(status=Status.FAIL_TO_RUN, reason=reason)
         else:
             send(Phase(name="warming up"))
             pair.warm_up_compiled()
+            needs_gb = pair.needs_gb()
             measurement, disturbed = sampled(pair, subjects, send)
     except Exception as error:  # noqa: BLE001 - as above
-        failed = _failure(pair.job, error, Status.OOM)
+        failed = failure(pair.job, error, Status.OOM)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
         return failed
     steady_ms = float(np.median(pair.compiled.medians_ms()))
     calls_s = max(0.0, sum(first_calls_ms) - len(first_calls_ms) * steady_ms) / 1e3
     compilation = Compilation(
-        ready_s={"warm" if pair.job.warm else "cold": round(imports_s + calls_s, 3)},
+        ready_s={pair.job.start: round(imports_s + calls_s, 3)},
+        needs_gb={start: round(size_gb, 6) for start, size_gb in needs_gb.items()},
         imports_s=round(imports_s, 3),
-        phases_s=graphs.phases_s(),
+        phases_s=graphs.phases_s() if pair.is_compiled else {},
     )
     return msgspec.structs.replace(measurement, compilation=compilation), disturbed, output
 
@@ -195,15 +193,6 @@ def sampled(pair: Pair, subjects: tuple[Subject, ...], send: Send) -> tuple[Meas
 
 
 # ── Verdict ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _failure(job: Job, error: Exception, oom: Status) -> CellOutcome:
-    """Return the outcome of a cell with this error. Without a compiler, compiling is skipped, not broken."""
-    if any(words in str(error) for words in NO_COMPILER_WORDS):
-        what = "there is no C++ compiler, and torch.compile needs one"
-        return CellOutcome(status=Status.SKIPPED, reason=f"{what}: {NO_COMPILER.remedy}; the same command then goes on")
-    is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
-    return CellOutcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=told(job, error))
 
 
 def _verdict(

@@ -21,6 +21,9 @@ from bench.records.record import COMPILE_MODES
 if TYPE_CHECKING:
     import torch
 
+PACKAGE = "model.pt2"
+"""The file that AOTInductor makes, in the folder of a cell."""
+
 Call = Callable[..., Any]
 """Takes a batch as keyword arguments, and returns the output of the model."""
 
@@ -34,6 +37,7 @@ class Variant:
     build: Callable[[torch.nn.Module, Mapping[str, torch.Tensor], Path], None] | None = None  # in an earlier process
     same_process: bool = True  # else eager runs in a process of its own, before or after this one
     needs: str | None = None  # a package besides torch
+    imports: tuple[str, ...] = ()  # modules of torch that `start` needs, which take seconds
 
 
 def _compiled(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, **options: Any) -> Call:
@@ -42,17 +46,39 @@ def _compiled(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _fol
     return torch.compile(module, **options)
 
 
-def _marked(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
-    """Compile for any batch size, and for the image size of the first batch alone."""
+def _marked(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
+    """Compile for any batch size, and for any height and width if those of a call are not those of `inputs`."""
     import torch  # noqa: PLC0415
 
     compiled = torch.compile(module, mode=mode)
 
-    def call(**inputs: torch.Tensor) -> Any:
-        for value in inputs.values():
-            if len(value) > 1:  # torch compiles a size of 1 for itself
-                torch._dynamo.maybe_mark_dynamic(value, 0)  # noqa: SLF001 - as its documentation does
-        return compiled(**inputs)
+    def call(**given: torch.Tensor) -> Any:
+        for name, value in given.items():
+            for dimension, size in enumerate(value.shape):
+                # torch compiles a size of 1 for itself
+                if size > 1 and (dimension == 0 or size != inputs[name].shape[dimension]):
+                    torch._dynamo.maybe_mark_dynamic(value, dimension)  # noqa: SLF001 - as its documentation does
+        return compiled(**given)
+
+    return call
+
+
+def _padded(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
+    """Compile for the sizes of `inputs` alone: pad what is smaller with zeros, and drop what is beyond the batch."""
+    import torch  # noqa: PLC0415
+    from torch.utils import _pytree as pytree  # noqa: PLC0415
+
+    compiled = torch.compile(module, mode=mode, dynamic=False)
+
+    def pad(value: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        sizes = zip(reversed(value.shape), reversed(whole.shape), strict=True)
+        missing = [end for own, needed in sizes for end in (0, needed - own)]
+        return torch.nn.functional.pad(value, missing) if any(missing) else value
+
+    def call(**given: torch.Tensor) -> Any:
+        output = compiled(**{name: pad(value, inputs[name]) for name, value in given.items()})
+        images, padded = len(given["pixel_values"]), len(inputs["pixel_values"])
+        return pytree.tree_map_only(torch.Tensor, lambda each: each[: len(each) * images // padded], output)
 
     return call
 
@@ -77,12 +103,14 @@ def _regions(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _fold
     return twin
 
 
-def _given_layout(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
-    """Compile without turning convolutions to channels last, which Inductor does by itself."""
+def _with_option(
+    module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str, **option: bool
+) -> Call:
+    """Compile with an option of Inductor beside those of the mode."""
     import torch  # noqa: PLC0415
     from torch._inductor import list_mode_options  # noqa: PLC0415
 
-    return torch.compile(module, options=list_mode_options(mode) | {"layout_optimization": False})
+    return torch.compile(module, options=list_mode_options(mode) | option)
 
 
 def _channels_last(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path) -> Call:
@@ -101,15 +129,36 @@ def _channels_last(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor],
     return call
 
 
+def _export(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], folder: Path) -> None:
+    """Compile ahead of time, into a package that holds code and weights."""
+    import torch  # noqa: PLC0415
+    from torch._inductor import aoti_compile_and_package  # noqa: PLC0415
+
+    with torch.no_grad():
+        program = torch.export.export(module, (), dict(inputs))
+        aoti_compile_and_package(program, package_path=str(folder / PACKAGE))
+
+
+def _loaded(_module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], folder: Path) -> Call:
+    from torch._inductor import aoti_load_package  # noqa: PLC0415
+
+    return aoti_load_package(str(folder / PACKAGE))  # type: ignore[no-any-return]
+
+
 def _of_mode(mode: str) -> tuple[Variant, ...]:
-    name = f"compile:{mode}"
-    return (
-        Variant(name, partial(_compiled, mode=mode)),
-        Variant(f"{name}:dynamic", partial(_compiled, mode=mode, dynamic=True)),
-        Variant(f"{name}:static", partial(_compiled, mode=mode, dynamic=False)),
-        Variant(f"{name}:marked", partial(_marked, mode=mode)),
-        Variant(f"{name}:regions", partial(_regions, mode=mode)),
-        Variant(f"{name}:given-layout", partial(_given_layout, mode=mode)),
+    starts: Mapping[str, Callable[..., Call]] = {
+        "": _compiled,
+        ":dynamic": partial(_compiled, dynamic=True),
+        ":static": partial(_compiled, dynamic=False),
+        ":marked": _marked,
+        ":padded": _padded,
+        ":regions": _regions,
+        ":freezing": partial(_with_option, freezing=True),
+        ":given-layout": partial(_with_option, layout_optimization=False),  # Inductor turns to channels last by itself
+    }
+    imports = ("torch._dynamo", "torch._inductor.compile_fx")
+    return tuple(
+        Variant(f"compile:{mode}{name}", partial(start, mode=mode), imports=imports) for name, start in starts.items()
     )
 
 
@@ -118,5 +167,6 @@ VARIANTS: Mapping[str, Variant] = {
     for variant in (
         *(variant for mode in COMPILE_MODES for variant in _of_mode(mode)),
         Variant("eager:channels_last", _channels_last),
+        Variant("aoti", _loaded, build=_export, imports=("torch._inductor.package",)),
     )
 }

@@ -7,18 +7,21 @@ and the worker ends with everything that it started.
 
 from __future__ import annotations
 
+import importlib
 import os
 import select
 import signal
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from bench.errors import AtlasError
+from bench.measuring.variants import VARIANTS
 from bench.plans.messages import Answer, CheckSelf, Job, Message, Preflight, Refusal, Request, Send
 
 
@@ -67,14 +70,21 @@ def _answer(request: Request, send: Send) -> Answer:
 
             return selfcheck.run(request, send)
         assert isinstance(request, Job)
-        from bench.measuring.graphs import import_compiler  # noqa: PLC0415 - as above
-
-        imports_s = import_compiler()
+        imports_s = _import(VARIANTS[request.cell.variant].imports)
         from bench.measuring.trial import run  # noqa: PLC0415 - imports Transformers, which imports Dynamo
 
         return run(request, send, imports_s)
     except AtlasError as error:
         return Refusal(what=error.what, where=error.where, remedy=error.remedy)
+
+
+def _import(modules: Iterable[str]) -> float:
+    """Return the seconds that the imports of a variant take, before Transformers imports some of them."""
+    importlib.import_module("torch")
+    start = time.perf_counter()
+    for name in modules:
+        importlib.import_module(name)
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

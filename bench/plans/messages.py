@@ -16,7 +16,7 @@ from bench.plans.checkpoints import LocalCheckpoint
 from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
 from bench.records.documents import Check
-from bench.records.record import Cell, Environment, Measurement, Peaks, Status, Task
+from bench.records.record import Call, Cell, Environment, Measurement, Peaks, Start, Status, Task
 
 Weights = Literal["random", "pretrained"]
 Role = Literal["both", "eager", "variant", "build"]
@@ -86,16 +86,17 @@ class Preflight(_Message, frozen=True):
 class Job(_Message, frozen=True):
     """Request: measure one cell in this process.
 
-    `warm` means that an earlier process filled the compile cache and recorded whatever is equal in all processes.
-    A variant that shares no process with eager takes a job for each `role`, which leave what the next one needs in the
-    `folder`. `peaks` are those of the device, if an earlier process has measured them. `allow_busy` permits other
-    processes on the device.
+    A process that starts `cold` also records whatever is equal in all, and leaves artifacts in the `folder` if it
+    `saves_artifacts`. A variant that shares no process with eager takes a job for each `role`, which leave what the
+    next one needs there. `peaks` are those of the device, if an earlier process has measured them. `allow_busy` permits
+    other processes on the device.
     """
 
     cell: Cell
     recipe: Recipe
     sampling: Sampling
-    warm: bool = False
+    start: Start = "cold"
+    saves_artifacts: bool = False
     role: Role = "both"
     folder: str = ""
     peaks: Peaks | None = None
@@ -128,6 +129,7 @@ class CellOutcome(_Message, frozen=True):
     status: Status
     reason: str | None = None
     measurement: Measurement | None = None
+    calls: tuple[Call, ...] = ()
     input_size: tuple[int, int] | None = None
 
 

@@ -37,6 +37,7 @@ class ModelSpec:
     input_size: tuple[int, int]  # height and width in pixels
     config: Mapping[str, Any] = field(default_factory=dict)
     processor: Mapping[str, Any] = field(default_factory=dict)
+    takes_any_size: bool = False  # of images, without other inputs that depend on it
     shrunken: Mapping[str, Any] = field(default_factory=dict)
     shrunken_processor: Mapping[str, Any] = field(default_factory=lambda: {"size": {"height": 64, "width": 64}})
 
@@ -119,6 +120,7 @@ MODELS: tuple[ModelSpec, ...] = (
         input_size=(224, 224),
         config={"depths": (3, 3, 27, 3), "hidden_sizes": (192, 384, 768, 1536), "num_labels": 1000},
         processor={"size": {"shortest_edge": 224}, "crop_pct": 0.875},
+        takes_any_size=True,
         shrunken={"depths": (1, 1, 1, 1), "hidden_sizes": (16, 32, 64, 128)},
         shrunken_processor={"size": {"shortest_edge": 64}},
     ),
@@ -132,6 +134,7 @@ MODELS: tuple[ModelSpec, ...] = (
         input_size=(224, 224),
         config={"num_labels": 1000},
         processor={"size": {"shortest_edge": 224}, "crop_pct": 0.875},
+        takes_any_size=True,
         shrunken={"depths": (1, 1, 1, 1), "embedding_size": 16, "hidden_sizes": (16, 32, 64, 128)},
         shrunken_processor={"size": {"shortest_edge": 64}},
     ),
@@ -144,6 +147,7 @@ MODELS: tuple[ModelSpec, ...] = (
         parameters=3_752_694,
         input_size=(512, 512),
         config={"num_labels": 150},
+        takes_any_size=True,
         shrunken={"depths": (1, 1, 1, 1), "hidden_sizes": (16, 32, 40, 64), "decoder_hidden_size": 32},
     ),
     ModelSpec(

@@ -12,14 +12,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import msgspec
 
 from bench.plans.checkpoints import PLACEHOLDER
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
-from bench.plans.profiles import PRECISIONS, Profile
-from bench.records.record import Cell, Record, gave_nothing
+from bench.plans.profiles import PRECISIONS, SIZES, Profile
+from bench.records.record import COMPILE_MODES, Cell, Record, Sizes, gave_nothing, variant_of
+
+SAVED = frozenset(map(variant_of, COMPILE_MODES))
+"""Variants whose artifacts are saved, if the profile says so: those that compile the model as a whole."""
 
 
 class PlannedCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +57,9 @@ def _planned(
     profile: Profile, device: str, precision: str, batch_size: int, variant: str, recipe: Recipe
 ) -> PlannedCell:
     spec, local = recipe.spec, recipe.local
+    sizes: Sizes | None = None
+    if profile.varies_sizes:
+        sizes, batch_size = ("images", 1) if spec and spec.takes_any_size else ("batches", SIZES)
     checkpoint = local.name if local else recipe.source
     cell = Cell(
         model=spec.label if spec else checkpoint.rpartition("/")[2],
@@ -63,6 +70,7 @@ def _planned(
         variant=variant,
         grad_mode=profile.grad_mode,
         weights=recipe.weights,
+        sizes=sizes,
         input_size=spec.input_size if spec else None,
         digest=local.digest if local else None,
         model_type=local.model_type if local else None,
@@ -85,11 +93,12 @@ class Step:
     planned: PlannedCell
     process: int
     is_first: bool  # of its cell, on this machine: it compiles with an empty cache
+    from_artifacts: bool = False
 
 
 def pending(plan: Plan, records: Iterable[Record], *, forgotten: Sequence[Record] = ()) -> list[Step]:
-    """Return the remaining steps in the order of the plan: all of one data type and batch size before the next, and in
-    these the first process of every cell, then the second, and so on.
+    """Return the remaining steps in the order of the plan: all of one data type and batch size before the next, or of
+    one model, and in these the first process of every cell, then the second, and so on.
 
     A cell that has records but no latencies is not repeated unless its records are `forgotten`. Those only use up their
     process numbers.
@@ -98,16 +107,20 @@ def pending(plan: Plan, records: Iterable[Record], *, forgotten: Sequence[Record
     for record in records:
         by_cell[record.cell.identity].append(record)
     uncounted = {(record.cell.identity, record.process) for record in forgotten}
-    steps, groups = list[tuple[int, int, Step]](), dict[tuple[str, int], int]()
+    steps, groups, profile = list[tuple[int, int, Step]](), dict[tuple[Any, ...], int](), plan.profile
     for planned in plan.planned:
-        group = groups.setdefault((planned.cell.precision, planned.cell.batch_size), len(groups))
+        cell = planned.cell
+        alike = (cell.model,) if profile.model_by_model else (cell.precision, cell.batch_size)
+        group = groups.setdefault(alike, len(groups))
         own = by_cell[planned.cell.identity]
         counted = [record for record in own if (record.cell.identity, record.process) not in uncounted]
         if counted and all(map(gave_nothing, counted)):
             continue
         done, unused = len(counted), 1 + max((record.process for record in own), default=-1)
-        for number in range(done, plan.profile.processes):
-            steps.append((group, number, Step(planned, unused + number - done, number == 0)))
+        artifacts = profile.artifact_processes if cell.variant in SAVED else 0
+        for number in range(done, profile.processes + artifacts):
+            step = Step(planned, unused + number - done, number == 0, number >= profile.processes)
+            steps.append((group, number, step))
     return [step for _, _, step in sorted(steps, key=lambda each: each[:2])]
 
 

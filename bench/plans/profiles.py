@@ -31,6 +31,10 @@ PRECISIONS: Mapping[str, Mapping[str, Any]] = {
 """What a model can be computed in, as `--dtype` names it, and the fields of its cell."""
 
 
+SIZES = 8
+"""Sizes in a sequence: as many as Dynamo compiles one frame for, `recompile_limit`. Beyond it, a model stays eager."""
+
+
 class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The constants of sampling within one process."""
 
@@ -64,6 +68,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     allow_busy: bool = False  # measure even if other processes use the device
     keep_memory: bool = True  # on a CPU, reuse freed memory as PyTorch does on a GPU: `KEEP_MEMORY`
     processes: int = 3  # per cell; adding some only where an interval is wide would spoil its coverage
+    artifact_processes: int = 0  # more, which start from artifacts that the first has saved, with an empty cache
+    model_by_model: bool = False  # else the first processes of all models come before any second
+    varies_sizes: bool = False  # calls of several sizes instead of rounds of one
     timeout_s: float = 900.0  # a slower process hangs: the slowest model compiles for 5 minutes on two cores
     sampling: Sampling = Sampling()
 
@@ -112,4 +119,37 @@ PAPER_2023 = Profile(
     sampling=Sampling(inputs=1, block_calls=300, lead_calls=0, min_s=0.0, max_rounds=1, floor_rounds=1, warmup_s=0.0),
 )
 
-PROFILES: Mapping[str, Profile] = {each.name: each for each in (QUICK, STANDARD, DEPLOY, FULL, PAPER_2023)}
+STARTUP = Profile(
+    name="startup",
+    summary="seconds until the first answer: compiled at once, from a cache, from artifacts, by regions, ahead of time",
+    variants=("compile:default", "compile:default:regions", "aoti"),
+    processes=4,
+    artifact_processes=3,
+    model_by_model=True,
+    timeout_s=1800.0,
+    sampling=Sampling(min_s=0.5, max_rounds=10, max_s=6.0, warmup_cap_s=2.0, compares_layouts=False),
+)
+SIZES_PROFILE = Profile(
+    name="sizes",
+    summary="48 calls of 8 sizes, under five ways to compile for sizes that change",
+    models=("ResNet", "ViT", "Segformer"),
+    variants=tuple(f"compile:default{sizes}" for sizes in (":static", "", ":marked", ":dynamic", ":padded")),
+    processes=1,
+    model_by_model=True,
+    varies_sizes=True,
+    timeout_s=3600.0,
+    sampling=Sampling(inputs=1, warmup_cap_s=4.0),
+)
+MODES = Profile(
+    name="modes",
+    summary="modes that take minutes to compile: max-autotune, and freezing",
+    variants=("compile:max-autotune", "compile:default:freezing"),
+    processes=1,
+    model_by_model=True,
+    timeout_s=3600.0,
+    sampling=Sampling(min_s=1.0, max_rounds=10, max_s=10.0, warmup_cap_s=4.0, compares_layouts=False),
+)
+
+PROFILES: Mapping[str, Profile] = {
+    each.name: each for each in (QUICK, STANDARD, DEPLOY, FULL, STARTUP, SIZES_PROFILE, MODES, PAPER_2023)
+}

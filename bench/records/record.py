@@ -18,10 +18,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-SCHEMA = 11
+SCHEMA = 12
 """Version of the line format. Raise it if old readers would misread new lines; `run_file` converts old ones.
 
 11: the variant instead of compile mode and dynamic shapes; gradient mode; chip of the CPU; time to ready by start.
+12: first answers, what a start needs, calls of several sizes.
 Each version before added optional fields, which lines of older versions lack.
 """
 
@@ -73,6 +74,8 @@ Amount = Annotated[float, Meta(ge=0, le=1e30)]  # of FLOP, bytes or parameters; 
 GradMode = Literal["inference_mode", "no_grad"]
 Start = Literal["cold", "warm", "artifacts", "loaded"]
 """How a process began: with an empty compile cache, with a filled one, with saved artifacts, with a loaded program."""
+Sizes = Literal["batches", "images"]
+"""What differs between the calls of a sequence."""
 Task = Literal["image-classification", "object-detection", "image-segmentation"]
 Origin = Literal["measured", "published"]
 
@@ -108,6 +111,9 @@ TOY = "toy-model"
 TIMM = "timm/"
 """Begins the checkpoints of timm. Some exist as code alone, so timm makes them."""
 
+BUILDING_S = "building the variant"
+"""Phase of `Record.costs_s`: the whole process that builds what later ones load."""
+
 DOCTOR = "doctor-"
 """Begins the flags for complaints of `bench.measuring.doctor`, such as ``doctor-load``."""
 
@@ -140,6 +146,7 @@ class Cell(_Value, frozen=True):
     autocast: bool = False  # weights and inputs stay float32; each operation runs in float32 or `dtype`
     tf32: bool = False  # CUDA's float32 products may use TF32, too; torch lets only convolutions use it by default
     channels_last: bool = False  # memory layout of weights and images: NHWC instead of NCHW
+    sizes: Sizes | None = None  # what differs from call to call; `batch_size` is then the largest
     digest: Digest | None = None  # of a local checkpoint: see `bench.plans.checkpoints.identify`
     model_type: Slug | None = None  # of a local checkpoint, from its configuration: "vit"
 
@@ -215,6 +222,7 @@ class Samples(_Value, frozen=True):
     peak_memory_gb: Gigabytes | None = None  # allocated on an accelerator; resident set on a CPU
     peak_reserved_gb: Gigabytes | None = None
     minor_faults_per_call: Amount | None = None  # CPU only
+    first_s: Seconds | None = None  # from the model in memory to its first output, without imports
 
     @property
     def published_ms(self) -> float | None:
@@ -230,10 +238,11 @@ class Compilation(_Value, frozen=True):
     """The cost of compiling: importing the compiler, and the first compiled calls minus their time in steady state.
 
     `ready_s` says it by how the process began; sources may know several. `phases_s` divides what follows the import
-    among `PHASES`.
+    among `PHASES`. `needs_gb` is the size of the files that a start in this way needs: cache, artifacts or program.
     """
 
     ready_s: dict[Start, Seconds] = {}
+    needs_gb: dict[Start, Gigabytes] = {}
     imports_s: Seconds | None = None  # of Dynamo and Inductor, part of `ready_s`; older records do not count them
     phases_s: dict[Text, Seconds] = {}
 
@@ -323,6 +332,17 @@ class Measurement(_Value, frozen=True):
         return self.compiled is not None and self.compiled.batch_size == self.eager.batch_size
 
 
+class Call(_Value, frozen=True):
+    """A call of a sequence, measured three times: in eager, in a process that has compiled nothing before the sequence,
+    and when the sequence is repeated."""
+
+    shape: tuple[Count, Count, Count]  # images, height, width
+    eager_ms: Milliseconds
+    first_ms: Milliseconds
+    repeated_ms: Milliseconds
+    compilations: Count  # frames compiled in the first of these calls
+
+
 class Source(_Value, frozen=True):
     """The publication that a figure comes from."""
 
@@ -354,6 +374,7 @@ class Record(_Value, frozen=True):
     measured_at: Moment | None = None  # UTC; published records have Source.date instead
     reason: Text | None = None  # for every status but pass
     measurement: Measurement | None = None
+    calls: tuple[Call, ...] = ()  # of a cell with several sizes, instead of rounds
     seconds: Seconds | None = None  # duration of the whole process, used to estimate later runs
     costs_s: dict[Text, Seconds] = {}  # the same by phase, in order: "starting", "compiling", "measuring" …
     source: Source | None = None
@@ -375,6 +396,8 @@ def variant_of(compile_mode: str, dynamic: str = "auto") -> str:
 
 def gave_nothing(record: Record) -> bool:
     """Return whether the process measured no pair of latencies. Where compiled fits only alone, they are no pair."""
+    if record.calls:
+        return False
     return record.measurement is None or record.measurement.compiled is None or record.status is Status.OOM
 
 

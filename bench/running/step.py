@@ -23,9 +23,9 @@ import msgspec
 from bench.errors import unwritable
 from bench.measuring.variants import VARIANTS
 from bench.plans.messages import CellOutcome, Job, Phase, Refusal, Role, is_out_of_memory
-from bench.plans.plan import Step
+from bench.plans.plan import SAVED, Step
 from bench.plans.profiles import Profile
-from bench.records.record import COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Status
+from bench.records.record import BUILDING_S, COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Start, Status
 from bench.records.scrub import one_line
 from bench.running.worker_process import Executor, WorkerExit, caches_below, variables_of
 
@@ -44,7 +44,14 @@ def measure(
     this machine."""
     cell, recipe = step.planned.cell, step.planned.recipe
     cache = cache_of(cell, caches)
-    warm, folder = not step.is_first and is_filled(cache), cache / "folder"
+    warm, folder, kept = not step.is_first and is_filled(cache), cache / "folder", cache / "compiled"
+    found = VARIANTS[cell.variant]
+    start: Start = "loaded" if found.build else "cold"
+    if warm and not found.build:
+        start = "artifacts" if step.from_artifacts else "warm"
+    if start == "artifacts":
+        kept = cache / "emptied"
+        shutil.rmtree(kept, ignore_errors=True)
     if not warm:
         shutil.rmtree(cache, ignore_errors=True)
     try:
@@ -56,14 +63,14 @@ def measure(
         cell=cell,
         recipe=recipe,
         sampling=profile.sampling,
-        warm=warm,
+        start=start,
+        saves_artifacts=bool(profile.artifact_processes) and cell.variant in SAVED,
         peaks=peaks,
         allow_busy=profile.allow_busy,
         folder=str(folder),
     )
-    variables = variables_of([recipe], keep_memory=profile.keep_memory) | caches_below(cache)
+    variables = variables_of([recipe], keep_memory=profile.keep_memory) | caches_below(kept)
     exits = dict[Role, WorkerExit]()
-    found = VARIANTS[cell.variant]
     built: Sequence[Role] = ("build",) if found.build and not warm else ()
     roles: Sequence[Role] = ("both",) if found.same_process else ("eager", "variant")  # the variant is compared
     for role in (*built, *roles):
@@ -88,7 +95,7 @@ def _merged(exits: dict[Role, WorkerExit]) -> WorkerExit:
     *_, last = exits.values()
     costs_s = Counter[str]()
     for role, ended in exits.items():
-        costs_s.update({"building the variant": ended.seconds} if role == "build" else ended.costs_s)
+        costs_s.update({BUILDING_S: ended.seconds} if role == "build" else ended.costs_s)
     eager, found = exits["eager"].answer if "eager" in exits else None, last.answer
     if isinstance(eager, CellOutcome) and eager.measurement and isinstance(found, CellOutcome) and found is not eager:
         measurement = eager.measurement
@@ -124,6 +131,7 @@ def record_of(step: Step, ended: WorkerExit, environment: Environment, **names: 
         measured_at=datetime.now(UTC).replace(microsecond=0),
         reason=finding.reason and one_line(finding.reason),
         measurement=finding.measurement,
+        calls=finding.calls,
         seconds=round(ended.seconds, 1),
         costs_s={phase: round(seconds, 2) for phase, seconds in ended.costs_s.items()},
         command=step.planned.command,

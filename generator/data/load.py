@@ -57,9 +57,14 @@ class Results:
     @cached_property
     def current(self) -> pd.DataFrame:
         """The newest run of each cell, the reader's own machine first."""
-        newest = self.table[self.table["newest"]]
+        newest = self.table[self.table["newest"] & (self.table["sizes"] == "")]
         is_own = newest["device"].isin(self.own_devices)
         return newest.loc[is_own.sort_values(ascending=False, kind="stable").index] if is_own.any() else newest
+
+    @cached_property
+    def sequences(self) -> pd.DataFrame:
+        """The newest run of each cell with calls of several sizes, which has no latency or speedup of its own."""
+        return self.table[self.table["newest"] & (self.table["sizes"] != "")]
 
     @cached_property
     def newest(self) -> pd.DataFrame:
@@ -170,7 +175,18 @@ _IN_TABLE = {(spec.label, spec.checkpoint) for spec in MODELS}
 
 _DEVICE = ["device_type", "device_name", "own_cores"]
 _CASE = [
-    *("own_model", "task", "dtype", "batch_size", "compile_mode", "dynamic", "weights", "input_size", "layout"),
+    *(
+        "own_model",
+        "task",
+        "dtype",
+        "batch_size",
+        "compile_mode",
+        "dynamic",
+        "weights",
+        "input_size",
+        "layout",
+        "sizes",
+    ),
     *(*_DEVICE, "torch", "threads", "origin"),
 ]
 """Columns in which rows agree of which the newest replaces the others."""

@@ -22,6 +22,7 @@ from bench.records.record import DOCTOR, THROUGHPUT_PROFILES, Cell, Environment,
 from bench.records.run_file import read
 from bench.statistics.causes import explain
 from bench.statistics.cells import Cells
+from bench.statistics.starts import starts_of
 from generator.data.names import device_label, short_name
 from generator.data.registry import COLUMNS
 
@@ -72,6 +73,8 @@ def _read(path: Path) -> tuple[pd.DataFrame, Rounds]:
             _json_list({"reason": each.reason, "location": each.location or ""} for each in several)
             for several in breaks
         ],
+        "starts": [_json_list(each._asdict() for each in starts_of(group)) for group in several],
+        "calls": [msgspec.json.encode(record.calls).decode() if record.calls else "" for record in records],
         "cudagraph_skip_reasons": [
             _json_list(each for one in several for each in one.cudagraph_skips) for several in graphs
         ],

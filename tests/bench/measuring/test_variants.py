@@ -50,13 +50,16 @@ def of_size(batch: Inputs, size: int) -> Inputs:
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if "max-autotune" not in name])
 def test_a_variant_computes_what_eager_does_and_leaves_it_alone(
-    model: Loaded, graphs: list[list[Any]], name: str
+    model: Loaded, graphs: list[list[Any]], name: str, tmp_path: Path
 ) -> None:
     (batch,) = model.batches
     before = {key: value.clone() for key, value in model.module.state_dict().items()}
     with torch.inference_mode():
         eager = model.module(**batch).logits
-        call = VARIANTS[name].start(model.module, batch, Path())
+        if build := VARIANTS[name].build:
+            with torch.inference_mode(mode=False):
+                build(model.module, batch, tmp_path)
+        call = VARIANTS[name].start(model.module, batch, tmp_path)
         found = call(**batch).logits
         torch.testing.assert_close(found, eager, atol=1e-5, rtol=1e-4)
         compiled = len(graphs)

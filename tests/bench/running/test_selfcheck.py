@@ -77,7 +77,7 @@ class Stub:
         assert isinstance(request, Job)
         measurement = msgspec.structs.replace(
             rounds(10.0, 5.0),
-            compilation=Compilation(ready_s={"warm": self.warm_s} if request.warm else {"cold": 5.0}),
+            compilation=Compilation(ready_s={"warm": self.warm_s} if request.start == "warm" else {"cold": 5.0}),
             graphs=Graphs(graphs=1, replays=self.replays if request.cell.compile_mode == "reduce-overhead" else None),
         )
         return CellOutcome(status=Status.PASS, measurement=measurement)

@@ -150,7 +150,7 @@ def test_every_outcome_is_recorded_and_the_sweep_goes_on(tmp_path: Path, monkeyp
 def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> None:
     executor = Scripted(*(passed() for _ in range(3)))
     sweep_with(executor, plan("ViT", processes=3), tmp_path)
-    assert [job.warm for job in executor.jobs] == [False, True, True]
+    assert [job.start for job in executor.jobs] == ["cold", "warm", "warm"]
 
 
 def test_the_first_process_of_a_run_measures_the_peaks_and_later_ones_know_the_best(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ class Timed:
         if seconds > timeout_s:
             return WorkerExit(seconds=timeout_s, timed_out=True)
         self.answers += 1
-        outcome = CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm))
+        outcome = CellOutcome(status=Status.PASS, measurement=measurement(warm=request.start == "warm"))
         return WorkerExit(seconds=seconds, answer=outcome)
 
 
