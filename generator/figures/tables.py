@@ -252,9 +252,7 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
         cells = where(cells, pd.Series(newest, cells.index, dtype=bool))
     groups = Groups(cells, "device", "profile", "origin", "dtype")
     names = ("device", "median_change", "quartiles", "slower", "comparisons", "best_model", "models", "batch_sizes")
-    lines = _lines(groups, *names, "torch", "source")
-    compared = groups.values("batch_size", among=is_trusted(cells))
-    return lines.assign(batch_sizes=pd.Series(compared, lines.index))
+    return _lines(groups, *names, "torch", "source")
 
 
 def is_newest(devices: Iterable[str], versions: Iterable[str]) -> list[bool]:
