@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generator.data.load import load
+from generator.data.load import Results, load
 from generator.data.names import short_name
 from generator.languages.glossary import load_glossary
-from generator.languages.language import LOCALES, Language, load_language
+from generator.languages.language import Language, load_language
 from generator.languages.page_source import read_pages
 from generator.pages.expressions import Expressions
-from generator.pages.pages import render, render_pages
+from generator.pages.pages import render_pages
 from generator.pages.site_file import SiteFile
 
 GUIDE, GOLDEN = (Path(__file__).parent / name for name in ("guide", "golden"))
@@ -82,10 +82,9 @@ def text(file: SiteFile) -> str:
 
 
 @cache
-def real_pages(code: str, locales: Path = LOCALES) -> Mapping[str, str]:
-    """The pages of the project in one language, from its records."""
-    files = list(render(load_language(code, locales), load()))
-    return {file.uri: text(file) for file in files if file.uri.endswith(".md")}
+def shipped() -> Results:
+    """The committed records, which a process reads once."""
+    return load()
 
 
 def proper_names() -> set[str]:
@@ -94,7 +93,7 @@ def proper_names() -> set[str]:
         *("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch"),
         *("compile_mode", "dtype", "family", "layout", "source_title", "source_licence"),
     )
-    results = load()
+    results = shipped()
     found = {row[column] for row in results.by_label for column in columns}
     documents = (each for each in results.selfchecks if each)
     found.update(short_name(each.environment.device_name) for each in documents)

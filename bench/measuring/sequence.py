@@ -80,11 +80,12 @@ def run(pair: Pair, send: Send) -> CellOutcome:
 
 
 def sized(batch: Inputs, sizes: Sizes) -> tuple[Inputs, ...]:
-    """Return the batch in all sizes, the smallest first: 1 to 8 of its images, or image sizes around its own."""
+    """Return the batch in all sizes, the smallest first: 1 to 8 of its images, or its own image size and larger
+    ones."""
     if sizes == "batches":
         cut = range(1, SIZES + 1)
         return tuple({name: value[: len(value) * images // SIZES] for name, value in batch.items()} for images in cut)
     pixels = batch["pixel_values"]
     height, width = pixels.shape[-2:]
-    changes = [STEP * (number - SIZES // 2 + 1) for number in range(SIZES)]
-    return tuple({"pixel_values": interpolate(pixels, (height + more, width + more))} for more in changes)
+    sides = ((height + STEP * number, width + STEP * number) for number in range(SIZES))
+    return tuple({"pixel_values": interpolate(pixels, size)} for size in sides)

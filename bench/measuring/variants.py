@@ -72,8 +72,7 @@ def _padded(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], _folder
 
     def pad(value: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
         sizes = zip(reversed(value.shape), reversed(whole.shape), strict=True)
-        missing = [end for own, needed in sizes for end in (0, needed - own)]
-        return torch.nn.functional.pad(value, missing) if any(missing) else value
+        return torch.nn.functional.pad(value, [end for own, needed in sizes for end in (0, needed - own)])
 
     def call(**given: torch.Tensor) -> Any:
         output = compiled(**{name: pad(value, inputs[name]) for name, value in given.items()})

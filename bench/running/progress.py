@@ -61,6 +61,13 @@ def outcome(record: Record) -> str:
     """Return the latencies and the speedup of one record, or why it has none."""
     measurement = record.measurement
     reason = f"{record.status}: {record.reason}" if record.reason else ""
+    if record.calls:
+        calls, compilations = counted(len(record.calls), "call"), sum(each.compilations for each in record.calls)
+        eager_s, first_s, repeated_s = (
+            sum(getattr(each, f"{name}_ms") for each in record.calls) / 1e3 for name in ("eager", "first", "repeated")
+        )
+        took = f"{first_s:.1f} s with {counted(compilations, 'compilation')}, then {repeated_s:.1f} s"
+        return f"{calls} in {took}; eager {eager_s:.1f} s" + (f"; {reason}" if reason else "")
     if not measurement:
         return reason
     [(eager_ms, compiled_ms, ratio, *_)] = _figures([[record]])

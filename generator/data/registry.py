@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from generator.data.digits import with_interval
 
 FigureFormat = Literal["number", "figure", "ratio", "change", "rate_change", "share", "rate"]
-Format = Literal["name", "code"] | FigureFormat
+Format = Literal["name", "code", "prose"] | FigureFormat
 """How a cell of a table shows a value: `generator.figures.cells` has a function for each."""
 
 
@@ -115,7 +115,7 @@ _TEXTS = (
     _text("profile", "profile of the run"),
     _text("workload", "latency, or throughput: as many images as possible", N_("Question"), explorer=True),
     _text("status", "outcome of the cell", N_("Status"), explorer=True, detail=True),
-    _text("reason", "why the cell has that status", N_("Reason"), detail=True),
+    _text("reason", "why the cell has that status", N_("Reason"), "prose", detail=True),
     _text("verdict", "whether compiling is faster", N_("Verdict"), explorer=True, detail=True, decisive=True),
     _text("causes", "causes of the verdict, the best first: JSON lists of cause, figure, share of the saving"),
     _text("flags", "what an importer or the doctor marked, separated by spaces"),
@@ -203,7 +203,7 @@ _WORK = (
     ),
     _real("memory_change", _MEMORY_CHANGE, N_("Change in peak memory"), "change", decisive=True),
     _real("channels_last_speedup", "eager ÷ eager in the channels_last memory layout", unit="×"),
-    _real("max_relative_error", "largest difference of the outputs from eager's"),
+    _real("max_relative_error", "largest difference of outputs from eager's", N_("Largest difference"), "figure"),
 )
 
 _COUNTS = (
@@ -256,18 +256,30 @@ LINES = _registry(
     _text("pretrained", "name of the most accurate weights", N_("Model")),
     _real("top1", "their accuracy on ImageNet", N_("Top-1 accuracy"), "share", decisive=True),
     Column(tuple, "frontier", "variants whose frontier has the model", N_("On the frontier")),
+    _text("start", "way to start a model", N_("Start")),
+    _text("strategy", "way to compile for several sizes", N_("Strategy")),
+    _seconds("first_s", "from the model in memory to its first output", N_("First answer (s)"), decisive=True),
+    _seconds("imports_s", "imports of the compiler", N_("Imports (s)")),
+    _real("own_speedup", "eager ÷ variant", N_("Speedup"), "ratio", decisive=True),
+    _real("needs_mb", "files that a start needs", N_("Files (MB)"), "figure", "MB"),
+    _seconds("build_s", "process that builds them", N_("Build (s)")),
+    _whole("leads_from", "calls from which this way is ahead", N_("Fastest from (calls)"), "number"),
+    _seconds("sequence_s", "all calls from an empty cache", N_("First time (s)"), decisive=True),
+    _seconds("repeated_s", "all calls once compiled", N_("Repeated (s)")),
+    _seconds("eager_s", "all calls in eager mode", N_("Eager (s)")),
+    _whole("compilations", "frames compiled", N_("Compilations"), "number"),
     _whole("slower", "number of slower comparisons", N_("Slower when compiled"), "number", decisive=True),
     _text("kind", "torch device type", N_("Kind")),
     Column(tuple, "modes", "modes of torch.compile", N_("Modes")),
     Column(tuple, "batch_sizes", "batch sizes", N_("Batch sizes"), "figure"),
-    _text("why", "causes as sentences", N_("Why"), detail=True),
+    _text("why", "causes as sentences", N_("Why"), "prose", detail=True),
     Column(dict, "version_change", "by variant", N_("Change from oldest to newest"), "rate_change", decisive=True),
     _whole("date", "label of a row with the date", N_("Date"), detail=True),
     _whole("source", "label of a row of the source", N_("Source")),
     _whole("records", "number of records", N_("Records"), "number"),
     _text("licence", "licence of published figures", N_("Licence")),
     _whole("fault", "position of a finding", N_("Fault")),
-    _whole("finding", "position of a finding", N_("What was found")),
+    _whole("finding", "position of a finding", N_("What was found"), "prose"),
     _text("property", "property of an environment", N_("Property")),
     _whole(VERSION, "label of a row: the latencies with a version of PyTorch", format="figure"),
     _whole(SIZE, "label of a row: the speedup at a batch size", format="ratio"),

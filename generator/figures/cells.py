@@ -97,6 +97,10 @@ class Cells:
         texts = (value,) if isinstance(value, str) else value
         return TableCell(self.words.lines(Markup("<code>{}</code>").format(text) for text in texts if text) or UNKNOWN)
 
+    def format_prose(self, _name: str, text: str, _row: Row) -> TableCell:
+        """Show the words of PyTorch or of an error."""
+        return TableCell(Markup('<code lang="en">{}</code>').format(text) if text else UNKNOWN, classes="verbatim")
+
     def format_number(self, _name: str, value: int, _row: Row) -> TableCell:
         return TableCell(self.number(value), str(value), "number")
 
@@ -247,6 +251,12 @@ class Cells:
         """Show a factor without an interval in the colour of its verdict."""
         html = self.words.value(self.words.language.ratio(value))
         return number_cell(html, value, gain_classes(judge_change(1 / value - 1), value))
+
+    column_own_speedup = column_factor
+
+    def column_max_relative_error(self, _name: str, value: float, _row: Row) -> TableCell:
+        """Show an error with one digit."""
+        return number_cell(self.words.value(f"{value:.0e}" if value else "0"), value)
 
     def column_date(self, _name: str, label: int, _row: Row) -> TableCell:
         row, language = self.results.by_label[label], self.words.language

@@ -15,7 +15,7 @@ from bench.statistics.verdicts import judge_change
 from generator.data.digits import digits
 from generator.data.selection import Row, Rows, by_value, is_compared
 from generator.figures import drawing
-from generator.figures.drawing import VERDICTS, Box, Drawing, Mark, Role, Steps
+from generator.figures.drawing import VERDICTS, Box, Drawing, Mark, Role
 from generator.figures.tables import is_newest
 from generator.figures.words import Words, is_same
 from generator.languages.language import Language
@@ -26,9 +26,10 @@ MOST_DOTS = 60
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing and its words. `alt` and `axis` are plain text, `caption` HTML; `legend` names the colours."""
+    """A drawing and its words. `alt` and `axis` are plain text, `caption` HTML. `legend` has the words of each colour;
+    ``eager dashed`` is a dashed line in the colour of eager."""
 
-    drawing: Drawing | Steps
+    drawing: drawing.Picture
     alt: str
     caption: str
     axis: str

@@ -1,6 +1,6 @@
 """Drawings by matplotlib: names and figures in Latin letters and digits, and no words.
 
-Takes a `Drawing` or `Steps`, whose labels and figures are all decided; returns SVG. Words stand beside a drawing in
+Takes a `Picture`, whose labels and figures are all decided; returns SVG. Words stand beside a drawing in
 the page, so one drawing serves every language that is read from the left, and its mirror image those from the right.
 """
 
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 WIDTH = 480
 """Width of a drawing in pixels. On a phone 390 pixels wide, its text is still taller than ten pixels."""
 
-Role = Literal["text", "muted", "grid", "zero", "eager", "compiled", "gain", "loss"]
+Role = Literal[
+    "text", "muted", "grid", "zero", "eager", "compiled", "gain", "loss", "first", "second", "third", "fourth", "fifth"
+]
 COLOURS: Mapping[Role, tuple[str, str]] = {
     "text": ("#16202a", "#e3e9ef"),
     "muted": ("#4a5764", "#a9b5c1"),
@@ -41,9 +43,14 @@ COLOURS: Mapping[Role, tuple[str, str]] = {
     "compiled": ("#d55e00", "#e69f00"),
     "gain": ("#00694b", "#4fd1a5"),
     "loss": ("#a83a00", "#ffa366"),
+    "first": ("#c69fe0", "#9d6cc0"),
+    "second": ("#7a3f9d", "#c49ae0"),
+    "third": ("#4b1b69", "#ecd9fb"),
+    "fourth": ("#9a4f78", "#cf8db0"),
+    "fifth": ("#612746", "#f3cfe0"),
 }
 """Colours on a light and on a dark page, as in docs/assets/stylesheets/atlas.css, whose legends have them too. Eager is
-blue and compiled orange everywhere (Okabe and Ito: safe for colour-blind readers)."""
+blue and compiled orange everywhere (Okabe and Ito: safe for colour-blind readers); others are shades of one purple."""
 
 VERDICTS: Mapping[Verdict, Role] = {"faster": "gain", "slower": "loss"}
 """Colours of clear verdicts. Any other is grey."""
@@ -105,6 +112,20 @@ class Drawing:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """One line: its values at steps 1, 2, 3…, all positive, and its style."""
+
+    values: tuple[float, ...]
+    role: Role
+    width: float
+    dashed: bool = False
+
+
+Curves = tuple[Curve, ...]
+"""Lines over steps, on a logarithmic scale. Where two coincide, the first and wider one shows on both sides."""
+
+
+@dataclass(frozen=True)
 class Steps:
     """The accuracy that is left at each throughput: steps down through points, the most accurate first. A point has
     images per second, percent and a name. Both scales are logarithmic, that of the accuracy in the errors."""
@@ -113,23 +134,33 @@ class Steps:
     compiled: tuple[tuple[float, float, str], ...]  # named from the top, where there is room
 
 
+@dataclass(frozen=True)
+class Dots:
+    """Dots on two logarithmic scales: seconds, a factor, and the colour of each."""
+
+    dots: tuple[tuple[float, float, Role], ...]
+
+
+Picture = Drawing | Curves | Steps | Dots
+
+
 # ── SVG ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _STYLE = Path(__file__).with_name("drawing.mplstyle")
 _DARK = {light.encode(): dark.encode() for light, dark in COLOURS.values()}
 
 
-def svg(drawing: Drawing | Steps, *, mirrored: bool = False, dark: bool = False) -> bytes:
+def svg(drawing: Picture, *, mirrored: bool = False, dark: bool = False) -> bytes:
     """Return the drawing as SVG. Finished ones are kept on disk by their content."""
     content = kept("charts", ".svg", f"{version()} {mirrored} {drawing!r}", lambda: _saved(drawing, mirrored))
     return re.sub(rb"#[0-9a-f]{6}", lambda match: _DARK.get(match[0], match[0]), content) if dark else content
 
 
-def height(drawing: Drawing | Steps) -> int:
+def height(drawing: Picture) -> int:
     """Return the height in pixels."""
     if isinstance(drawing, Drawing):
         return round(sum(map(sum, _heights(drawing))) + _AXIS + 2)
-    return 380
+    return 300 if isinstance(drawing, tuple) else 380
 
 
 @cache
@@ -141,10 +172,14 @@ def version(*modules: str) -> str:
     return mpl.__version__ + hashlib.sha256(b"".join(code)).hexdigest()
 
 
-def _saved(drawing: Drawing | Steps, mirrored: bool) -> bytes:
+def _saved(drawing: Picture, mirrored: bool) -> bytes:
     canvas = Canvas(height(drawing), mirrored=mirrored)
-    if isinstance(drawing, Steps):
+    if isinstance(drawing, tuple):
+        _draw_curves(canvas, drawing)
+    elif isinstance(drawing, Steps):
         _draw_steps(canvas, drawing)
+    elif isinstance(drawing, Dots):
+        _draw_dots_of(canvas, drawing)
     else:
         draw(canvas, drawing)
     # Text stays text, in a font of the reader's system, which is rarely wider than the one that measured it.
@@ -310,6 +345,30 @@ def _draw_box(axes: Axes, row: Row, middle: float) -> None:
         dots[0].set_markerfacecolor("none" if is_hollow else colour)
 
 
+def _draw_curves(canvas: Canvas, curves: Curves) -> None:
+    values = [value for curve in curves for value in curve.values]
+    ticks = log_ticks(min(values) / 2, max(values))
+    texts = [f"{tick:,.6g}" for tick in ticks]
+    steps = max(len(curve.values) for curve in curves)
+    axes = canvas.axes(max(map(_width, texts)) + _GAP, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
+    axes.set(yscale="log", xlim=(steps + 0.5, 0.5) if canvas.mirrored else (0.5, steps + 0.5))
+    axes.set_yticks(ticks, texts)
+    axes.set_xticks([step for step in range(1, steps + 1) if step == 1 or step % max(steps // 5, 1) == 0])
+    _draw_grid(axes, canvas.mirrored)
+    for curve in curves:
+        style = "dashed" if curve.dashed else "solid"
+        at = range(1, len(curve.values) + 1)
+        axes.plot(at, curve.values, color=_light(curve.role), linewidth=curve.width, linestyle=style)
+
+
+def _draw_grid(axes: Axes, mirrored: bool) -> None:
+    axes.minorticks_off()
+    axes.grid(color=_light("grid"))
+    axes.set_axisbelow(True)
+    if mirrored:
+        axes.yaxis.tick_right()
+
+
 def _draw_steps(canvas: Canvas, steps: Steps) -> None:
     rates, accuracies, _ = zip(*steps.eager, *steps.compiled, strict=True)
     low, high, least, most = min(rates) / 1.2, max(rates) * 1.2, 100 - max(accuracies), 100 - min(accuracies)
@@ -319,11 +378,7 @@ def _draw_steps(canvas: Canvas, steps: Steps) -> None:
     ticks, errors = log_ticks(low, high), [error for error in (5, 10, 15, 20, 30, 40, 60, 80) if least <= error <= most]
     axes.set_xticks(ticks, [f"{tick:,.6g}" for tick in ticks])
     axes.set_yticks(errors, [str(100 - error) for error in errors])
-    axes.minorticks_off()
-    axes.grid(color=_light("grid"))
-    axes.set_axisbelow(True)
-    if canvas.mirrored:
-        axes.yaxis.tick_right()
+    _draw_grid(axes, canvas.mirrored)
     roles: tuple[Role, ...] = ("eager", "compiled")
     for role, points in zip(roles, (steps.eager, steps.compiled), strict=True):
         at = [rate for rate, _, _ in points], [100 - top1 for _, top1, _ in points]
@@ -335,6 +390,20 @@ def _draw_steps(canvas: Canvas, steps: Steps) -> None:
         if middle - above >= _LINE - 2 and start + _width(name) <= WIDTH:
             canvas.text(start, middle, name)
             above = middle
+
+
+def _draw_dots_of(canvas: Canvas, drawing: Dots) -> None:
+    seconds, factors, _ = zip(*drawing.dots, strict=True)
+    low, high = min(seconds) / 1.3, max(seconds) * 1.3
+    least, most = min(1.0, *factors) / 1.05, max(1.0, *factors) * 1.05
+    rows, columns = log_ticks(least, most, 0.1), log_ticks(low, high)
+    axes = canvas.axes(max(_width(f"{tick:,.6g}×") for tick in rows) + _GAP, WIDTH - _GAP, _GAP, canvas.height - _AXIS)
+    axes.set(xscale="log", yscale="log", xlim=(high, low) if canvas.mirrored else (low, high), ylim=(least, most))
+    axes.set_xticks(columns, [f"{tick:,.6g}" for tick in columns])
+    axes.set_yticks(rows, [f"{tick:,.6g}×" for tick in rows])
+    _draw_grid(axes, canvas.mirrored)
+    for role, dots in by_value(drawing.dots, (role for *_, role in drawing.dots)).items():
+        axes.plot([x for x, *_ in dots], [y for _, y, _ in dots], "o", markersize=8, color=_light(role), alpha=0.85)
 
 
 def _light(role: Role) -> str:

@@ -49,6 +49,22 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "unknown": N_("unknown"),
     },
     "kind": {"cuda": "GPU", "xpu": "GPU (XPU)", "mps": "GPU (MPS)", "cpu": "CPU"},
+    "start": {
+        "eager": N_("eager"),
+        "cold": N_("compiled, empty cache"),
+        "warm": N_("compiled, warm cache"),
+        "artifacts": N_("compiled, saved artifacts"),
+        "regions-cold": N_("regional, empty cache"),
+        "regions-warm": N_("regional, warm cache"),
+        "loaded": "AOTInductor",
+    },
+    "strategy": {
+        "false": "dynamic=False",
+        "auto": "dynamic=None",
+        "marked": "mark_dynamic",
+        "true": "dynamic=True",
+        "padded": N_("padding to the largest"),
+    },
     "variant": {"eager": N_("eager"), "compiled": N_("compiled")},
     "fault": {
         "repeated": N_("Repeated row"),

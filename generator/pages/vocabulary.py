@@ -32,11 +32,14 @@ from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
-from generator.pages import decision, documents, downloads, explorer, frontier
+from generator.pages import decision, documents, downloads, explorer, frontier, sizes, startup
 from generator.pages.atlas import Atlas
 from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
 from generator.pages.parts import Emit, Parts, RowTable, chosen, known_name
 from generator.pages.site_file import DATA, named_by_content
+
+MODULES = (documents, frontier, startup, sizes)
+"""Modules with functions for pages."""
 
 NOUNS = {
     "model": N_n("%(count)s model", "%(count)s models"),
@@ -64,7 +67,9 @@ def vocabulary(
     functions = Functions(atlas, emit, address, has_folders=has_folders)
     named = {name: getattr(functions, name) for name in vars(Functions) if not name.startswith("_")}
     named |= {name: partial(functions.rows_table, table) for name, table in ROW_TABLES.items()}
-    named |= {each.__name__: partial(each, functions) for each in (*documents.FUNCTIONS, *frontier.FUNCTIONS)}
+    named |= {
+        each.__name__: partial(each, functions) for each in (each for module in MODULES for each in module.FUNCTIONS)
+    }
 
     def on_page(function: Callable[..., str]) -> Callable[..., str]:
         @jinja2.pass_context
@@ -76,6 +81,7 @@ def vocabulary(
 
     objects = {"atlas": atlas, "gains": gains_of(results), "examples": results.examples}
     objects["frontiers"] = partial(frontier.frontiers_of, results)
+    objects |= {"startups": partial(startup.startups_of, results), "sequences": partial(sizes.sequences_of, results)}
     return {**objects, **{name: on_page(each) for name, each in named.items()}, **filters(language)}
 
 
@@ -140,6 +146,7 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         "date": lambda day: shown(language.iso_date(day) if isinstance(day, str) else language.date(day)),
         "name": name,
         "names": names,
+        "named": lambda value, kind: shown(words.named(kind, value)),
         "counted": counted,
         "told": told,
         "listing": documents.listing,

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, THOROUGH
+from guide_figures import shipped
 from playwright.sync_api import Locator, Page, expect
 from unpacking import by_device, unpacked
 
 from bench.statistics.verdicts import SAME
 from browser.kinds import enter, switch
-from generator.data.load import load
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +26,7 @@ ADDRESS = "should-i-compile/"
 @cache
 def files() -> Mapping[str, str]:
     """The records of each device."""
-    return by_device(load())
+    return by_device(shipped())
 
 
 def record(device: str, model: str, batch_size: int) -> dict[str, Any]:

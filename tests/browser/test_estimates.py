@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any, get_args
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, THOROUGH
+from guide_figures import shipped
 from playwright.sync_api import Browser, Page, expect
 
 from generator.data.estimates import Estimates, Way
-from generator.data.load import Results, load
 
 pytestmark = pytest.mark.browser
 
@@ -19,13 +18,8 @@ ADDRESS = "should-i-compile/"
 DEVICE = "rtx-5090"  # has no records of an older PyTorch, which would come first
 
 
-@cache
-def results() -> Results:
-    return load()
-
-
 def made() -> Estimates:
-    return results().estimates
+    return shipped().estimates
 
 
 def estimated(way: Way) -> dict[Any, Any]:

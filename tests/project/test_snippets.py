@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from guide_figures import shipped
 from jinja2 import Environment
 
 from bench.measuring.build import IMAGE
 from bench.plans.models import MODELS, ModelSpec
-from generator.data.load import load
 from generator.languages.language import load_language
 from generator.pages.atlas import Atlas
 
@@ -99,7 +99,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     shutil.copy(IMAGE, tmp_path / "photo.jpg")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(transformers.AutoImageProcessor, "from_pretrained", shrunken_processor)
-    for name in {model.auto_class for model in Atlas(load(), load_language("en")).models}:
+    for name in {model.auto_class for model in Atlas(shipped(), load_language("en")).models}:
         monkeypatch.setattr(getattr(transformers, name), "from_pretrained", classmethod(shrunken_model))
     monkeypatch.setattr(torch, "compile", traced)
     torch.manual_seed(0)
@@ -137,7 +137,7 @@ def test_snippets_that_go_on_from_the_first_program(page: Path, hub: None, artif
 
 @pytest.fixture
 def artifacts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tracing produces no artifacts, so stand-ins are saved and loaded in their place."""
+    """Tracing produces no artifacts and no package: stand-ins are saved and loaded in their place."""
     content = b"artifacts"
 
     def load_artifacts(found: bytes) -> None:
@@ -145,11 +145,16 @@ def artifacts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(torch.compiler, "save_cache_artifacts", lambda: (content, object()))
     monkeypatch.setattr(torch.compiler, "load_cache_artifacts", load_artifacts)
+    package = torch.export.save
+    monkeypatch.setattr(
+        torch._inductor, "aoti_compile_and_package", lambda each, package_path: package(each, package_path)
+    )
+    monkeypatch.setattr(torch._inductor, "aoti_load_package", lambda path: torch.export.load(path).module())
 
 
 def test_the_snippet_of_each_model_page_loads_its_model(hub: None) -> None:
     (snippet,) = snippets(DOCS / "models" / "each.md")
-    for model in Atlas(load(), load_language("en")).models:
+    for model in Atlas(shipped(), load_language("en")).models:
         names = snippet.run({}, model=model)
         assert isinstance(names["model"], torch._dynamo.OptimizedModule), model.label
 

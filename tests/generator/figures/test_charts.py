@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
-import pytest
-from atlas_data import PUBLISHED, measured, rounds, write
+from atlas_data import PUBLISHED, measured, write
 
-from bench.records.record import Measurement, Samples, Status
 from generator.data.load import load
 from generator.data.selection import Rows, records
-from generator.figures import charts, drawing
+from generator.figures import charts
 from generator.figures.drawing import Drawing, Row
-from generator.figures.words import DOUBT
 from generator.languages.language import load_language
 
 EN = load_language("en")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 from generator.figures import drawing
-from generator.figures.drawing import COLOURS, WIDTH, Box, Canvas, Drawing, Mark, Row, Steps
+from generator.figures.drawing import COLOURS, WIDTH, Box, Canvas, Curve, Drawing, Mark, Row, Steps
 
 names = st.text("abcdefghijklmnopqrstuvwxyz_0123456789.-", min_size=1, max_size=40)
 values = st.floats(0.02, 50)
@@ -60,11 +60,12 @@ def test_no_text_overlaps_another_or_leaves_the_picture(drawn: Drawing, mirrored
 
 
 ONE = Drawing("bars", (Row("ViT", (Mark(1.5, "gain"),), ("1.50×",)), Row("BeiT", (), ("OOM",))))
+LINES = (Curve((4.0, 2.0, 1.0), "eager", 6), Curve((4.0, 2.0, 1.0), "compiled", 2, dashed=True))
 STEPS = Steps(((100.0, 90.0, "a"), (1000.0, 80.0, "b")), ((200.0, 90.0, "a"), (3000.0, 81.0, "c")))
 
 
-@pytest.mark.parametrize("drawn", [ONE, STEPS])
-def test_the_same_drawing_gives_the_same_bytes_without_a_date(drawn: Drawing | Steps) -> None:
+@pytest.mark.parametrize("drawn", [ONE, LINES, STEPS])
+def test_the_same_drawing_gives_the_same_bytes_without_a_date(drawn: drawing.Picture) -> None:
     first, again = (drawing._saved(drawn, mirrored=False) for _ in range(2))
     assert first == again
     assert b"<dc:date>" not in first

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from atlas_data import ON_CPU, measured, measurement, mixed, write
+from guide_figures import shipped
 from unpacking import by_device, unpacked
 
 from bench.records.record import Status
@@ -51,31 +52,26 @@ def test_the_data_hold_every_newest_row_with_its_intervals(results: Results) -> 
     assert not any("NaN" in text for text in files.values())
 
 
-@pytest.fixture(scope="module")
-def shipped() -> Results:
-    return load()
-
-
-def test_the_data_of_a_device_are_light(shipped: Results) -> None:
-    weights = {device: len(gzip.compress(text.encode(), 6)) for device, text in by_device(shipped).items()}
+def test_the_data_of_a_device_are_light() -> None:
+    weights = {device: len(gzip.compress(text.encode(), 6)) for device, text in by_device(shipped()).items()}
     assert {device: weight for device, weight in weights.items() if weight > MOST_BYTES_OF_A_DEVICE} == {}
 
 
-def test_throughput_is_what_the_source_printed_and_the_newest_torch_comes_first(shipped: Results) -> None:
-    rows = unpacked(by_device(shipped)["rtx-4090"])
+def test_throughput_is_what_the_source_printed_and_the_newest_torch_comes_first() -> None:
+    rows = unpacked(by_device(shipped())["rtx-4090"])
     both = [row for row in rows if (row["model"], row["input_size"]) == ("resnet50", "224×224")]
     ages = {row["torch"]: row["age"] for row in both}
     assert ages == {"2.9.1": 0, "2.4.0": 1}
     key = {"device": "rtx-4090", "model": "resnet50", "input_size": "224×224"}
-    printed = {row["torch"]: row["eager_images_s"] for row in shipped.by_label if row.items() >= key.items()}
+    printed = {row["torch"]: row["eager_images_s"] for row in shipped().by_label if row.items() >= key.items()}
     assert {row["torch"]: row["eager_images_s"][0] for row in both} == printed
     assert {row["source"] for row in both} == {"timm"}
 
 
-def test_each_source_has_its_words_once(shipped: Results) -> None:
-    text = decision.form(Atlas(shipped, load_language("en")), Addresses(), "models/families/each/")
+def test_each_source_has_its_words_once() -> None:
+    text = decision.form(Atlas(shipped(), load_language("en")), Addresses(), "models/families/each/")
     texts = json.loads(html.unescape(re.findall(r'data-texts="([^"]*)"', text)[0]))
-    told = {row["source"] for each in by_device(shipped).values() for row in unpacked(each)}
+    told = {row["source"] for each in by_device(shipped()).values() for row in unpacked(each)}
     assert told == set(texts["sources"]) >= {"timm", "paper-2023", "measured"}
     protocol = sources(load_language("en"))["timm"].protocol
     assert texts["sources"]["timm"]["throughput"].startswith(protocol)

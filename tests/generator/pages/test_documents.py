@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import LANGUAGES
+from guide_figures import shipped
 from html_page import read
 from markdown_html import to_html
 from test_selfcheck import selfcheck
@@ -43,7 +44,7 @@ def page(results: Results, code: str, folder: Path) -> tuple[str, Expressions]:
 def test_the_page_shows_the_programs_and_their_output(code: str, tmp_path: Path) -> None:
     captured = newest_capture()
     assert captured
-    text, expressions = page(load(), code, tmp_path)
+    text, expressions = page(shipped(), code, tmp_path)
     for listing in (
         "def soften(x, limit):\n    y = torch.sin(x) * limit",
         captured.graphs["bytecode"],
@@ -61,7 +62,7 @@ def test_the_page_shows_the_programs_and_their_output(code: str, tmp_path: Path)
 
 
 def test_without_captured_output_the_page_says_how_to_make_it(tmp_path: Path) -> None:
-    text, expressions = page(dataclasses.replace(load(), examples=None), "en", tmp_path)
+    text, expressions = page(dataclasses.replace(shipped(), examples=None), "en", tmp_path)
     assert "python -m bench examples" in text
     assert "```" not in text
     assert not expressions.emitted

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from atlas_data import write
+from guide_figures import shipped
 from throughput_records import OLD, OTHER, throughput
 
 from bench.errors import AtlasError
@@ -33,7 +34,7 @@ def names(frontier: Frontier, labels: list[int]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def committed() -> Mapping[str, Frontier]:
-    return {frontier.device: frontier for frontier in frontiers_of(load())}
+    return {frontier.device: frontier for frontier in frontiers_of(shipped())}
 
 
 def test_the_numbers_are_those_that_were_computed_by_hand(committed: Mapping[str, Frontier]) -> None:
@@ -54,13 +55,13 @@ def test_the_numbers_are_those_that_were_computed_by_hand(committed: Mapping[str
 def test_the_best_weights_count_as_the_source_gives_them(row: str) -> None:
     weights, size, top1, _ = row.split(",")
     assert f"\n{row}," in (RESULTS / "published" / "timm-imagenet.csv").read_text()
-    best, share = load().accuracies[weights.partition(".")[0], f"{size}×{size}"]
+    best, share = shipped().accuracies[weights.partition(".")[0], f"{size}×{size}"]
     assert (best, f"{100 * share:.3f}") == (weights, top1)
 
 
 def test_the_form_answers_as_all_models_would(committed: Mapping[str, Frontier]) -> None:
     """For many accuracies and throughputs."""
-    data = json.loads(as_json(load(), lambda kind, slug: f"{kind}/{slug}"))
+    data = json.loads(as_json(shipped(), lambda kind, slug: f"{kind}/{slug}"))
     for device, frontier in committed.items():
         sound = frontier.rows.dropna(subset="eager_better")
         for column, variant in ((1, "eager"), (2, "compiled")):

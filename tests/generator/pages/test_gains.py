@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from atlas_data import measured, write
+from guide_figures import shipped
 from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import TOY, Record
@@ -153,7 +154,7 @@ def test_data_types_are_compared_with_float16_autocast(tmp_path: Path) -> None:
 
 
 def test_the_layouts_of_the_committed_records_are_as_computed_by_hand() -> None:
-    found = Gains(load())
+    found = Gains(shipped())
     layout, pair = found.layouts[0], found.layout_pairs[0]
     box = layout.changes.box
     assert (layout.device, layout.torch, layout.changes.count, layout.losing) == ("rtx-3090", "2.4.0", 1316, 75)

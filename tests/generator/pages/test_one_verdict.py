@@ -9,33 +9,27 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, BuiltSite
+from guide_figures import shipped
 from unpacking import by_device, unpacked
 
 from bench.statistics.verdicts import SAME
-from generator.data.load import Results, load
 from generator.data.selection import Row, records
 from generator.figures import matrix
 from generator.figures.cells import TONES
 from generator.pages import downloads, explorer
 
 
-@cache
-def results() -> Results:
-    return load()
-
-
 def rows() -> list[Row]:
-    return records(results().newest)
+    return records(shipped().newest)
 
 
 def decided() -> list[dict[str, Any]]:
     """The rows from which the form answers."""
-    return [row | {"device": device} for device, data in by_device(results()).items() for row in unpacked(data)]
+    return [row | {"device": device} for device, data in by_device(shipped()).items() for row in unpacked(data)]
 
 
 def cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -49,7 +43,7 @@ def test_a_verdict_is_what_the_interval_beside_it_says() -> None:
     assert {"faster", "slower", "inconclusive", "doubtful"} <= set(seen), "the records show each of them"
     for row in rows():
         low, high = row["speedup_low"], row["speedup_high"]
-        if row["row"] in results().doubts:
+        if row["row"] in shipped().doubts:
             assert row["verdict"] == "doubtful"
         elif low is not None:
             assert (row["verdict"] == "faster") == (low > 1 + SAME)
@@ -58,8 +52,8 @@ def test_a_verdict_is_what_the_interval_beside_it_says() -> None:
 
 
 def test_matrix_and_short_answer_show_the_same_record() -> None:
-    leading = set(matrix.leading(results()).values())
-    first, *_ = matrix.matrices(results().newest)
+    leading = set(matrix.leading(shipped()).values())
+    first, *_ = matrix.matrices(shipped().newest)
     assert set(first.labels.values()) <= leading
     led = {cell(row) for row in decided() if row["workload"] == "latency" and row["leads"]}
     assert led == {cell(row) for row in rows() if row["workload"] == "latency" and row["row"] in leading}
@@ -68,11 +62,11 @@ def test_matrix_and_short_answer_show_the_same_record() -> None:
 
 def test_data_files_hold_the_verdict() -> None:
     assert {cell(row): row["verdict"] for row in decided()} == {cell(row): row["verdict"] for row in rows()}
-    packed = json.loads(explorer.as_json(results(), lambda *_: "x"))["columns"]["verdict"]
+    packed = json.loads(explorer.as_json(shipped(), lambda *_: "x"))["columns"]["verdict"]
     in_explorer = [packed["of"][at] for at in packed["at"]]
-    of_csv = csv.DictReader(io.StringIO(downloads.as_csv(results())))
-    for written in (json.loads(downloads.as_json(results())), of_csv):
-        assert [row["verdict"] for row in written] == in_explorer == results().table["verdict"].tolist()
+    of_csv = csv.DictReader(io.StringIO(downloads.as_csv(shipped())))
+    for written in (json.loads(downloads.as_json(shipped())), of_csv):
+        assert [row["verdict"] for row in written] == in_explorer == shipped().table["verdict"].tolist()
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

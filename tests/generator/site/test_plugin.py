@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import xml.etree.ElementTree as ET  # our own files
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -11,8 +12,11 @@ from urllib.parse import unquote, urljoin, urlsplit
 import mkdocs.__main__
 import pytest
 from click.testing import CliRunner
-from conftest import PREFIXES, BuiltSite, in_project, small_project
+from conftest import LANGUAGES, PREFIXES, BuiltSite, in_project, small_project
 from html_page import HtmlPage, read
+
+from generator.languages.language import load_language
+from generator.site.settings import open_graph_locale
 
 Pages = dict[str, dict[str, HtmlPage]]
 
@@ -30,6 +34,55 @@ def pages(site: BuiltSite, documents: dict[Path, HtmlPage]) -> Pages:
         code: {address: documents[path] for address, path in site.pages(prefix).items()}
         for code, prefix in PREFIXES.items()
     }
+
+
+# ── Languages ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def article(path: Path) -> str:
+    html = re.search(r"(?s)<article.*</article>", path.read_text(encoding="utf-8"))
+    assert html, path
+    return html[0]
+
+
+CODE = re.compile(r"(?s)<(pre|code)\b.*?</\1>")
+
+
+def structure(html: str, address: str, home: str) -> dict[str, list[str]]:
+    """What is the same in every language, though in prose perhaps in another order."""
+    prose = CODE.sub("", html)
+    links = re.findall(r'href="([^"]*)"', prose)
+    return {
+        "headings": re.findall(r'<h\d id="[^"]*"', prose),
+        "elements": re.findall(r"<(?:table|tr|th|td|figure|img|li|details|form|select|input|button)\b", prose),
+        "code": sorted(re.sub("<[^>]*>", "", each[0]) for each in CODE.finditer(html)),
+        "links": sorted(urljoin(home + address, link).replace(home, "/") for link in links),
+        "sorted by": re.findall(r'data-sort="([^"]*)"', prose),
+    }
+
+
+def test_every_language_has_the_same_pages_with_the_same_structure(site: BuiltSite) -> None:
+    english = {address: structure(article(path), address, "/") for address, path in site.pages().items()}
+    for code, prefix in PREFIXES.items():
+        here = site.pages(prefix)
+        assert here.keys() == english.keys()
+        for address, path in here.items():
+            for part, value in structure(article(path), address, f"/{prefix}").items():
+                assert value == english[address][part], f"{part} of {address} in {code}"
+
+
+def test_no_two_headings_of_a_page_are_alike(site: BuiltSite) -> None:
+    for address, path in site.pages().items():
+        headings = [re.sub("<[^>]*>", "", each) for each in re.findall(r"(?s)<h\d id=.*?</h\d>", article(path))]
+        assert len(headings) == len(set(headings)), address
+
+
+def test_no_bidi_control_identifier_or_mark_of_ours_is_left(documents: dict[Path, HtmlPage]) -> None:
+    for path in documents:
+        page = path.read_text(encoding="utf-8")
+        assert not re.search("[\u202a-\u202e\u2066-\u2069\ue000-\uf8ff]", page), path
+        assert not re.search(r"\b(?:duration|digital)-(?:second|millisecond|minute|gigabyte)", page), path
+        assert not re.search(">(?:None|nan)<|Undefined", CODE.sub("", page)), path
 
 
 # ── Links ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -91,6 +144,40 @@ def test_llms_txt_lists_every_page_of_the_navigation_with_its_description(site: 
         assert {f"{site.address}{prefix}{address}index.md" for address in listed} <= {*links}
         assert all(file_at(site, link).is_file() for link in links)
         assert len(links) == text.count("\n- ")
+
+
+# ── Heads, for those who show a link to a page ────────────────────────────────────────────────────────────────────────
+
+SCRIPTS = {"zh": "[\u4e00-\u9fff]", "ja": "[\u3041-\u30fa\u4e00-\u9fff]", "ar": "[\u0620-\u064a]"}
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_page_names_its_translations_and_itself(code: str, site: BuiltSite, pages: Pages) -> None:
+    for address, found in pages[code].items():
+        expected = {other: f"{site.address}{prefix}{address}" for other, prefix in PREFIXES.items()}
+        assert found.alternates == {**expected, "x-default": f"{site.address}{address}"}
+        assert found.said["canonical"] == found.said["og:url"] == expected[code]
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_page_has_words_of_its_own_in_its_language(code: str, pages: Pages) -> None:
+    heads = {address: page.said for address, page in pages[code].items()}
+    descriptions = [said["description"] for said in heads.values()]
+    assert len(set(descriptions)) == len(heads)
+    locale = open_graph_locale(load_language(code))
+    for said in heads.values():
+        assert said["og:description"] == said["og:description"].strip() == said["description"]
+        assert said["og:title"]
+        assert said["og:locale"] == locale
+        assert re.search(SCRIPTS.get(code, "[a-z]"), said["description"])
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_page_has_a_card(code: str, site: BuiltSite, pages: Pages) -> None:
+    for address, page in pages[code].items():
+        card = site.folder / page.said["og:image"].removeprefix(site.address)
+        width, height = struct.unpack(">II", card.read_bytes()[16:24])
+        assert (width, height) == (1200, 630), address
 
 
 # ── Search, sitemap ─────────────────────────────────────────────────────────────────────────────────────────────────

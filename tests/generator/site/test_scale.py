@@ -131,10 +131,15 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return load(folder)
 
 
+@pytest.fixture(scope="module")
+def found(imported: Results, docs: Path) -> dict[str, str]:
+    """The pages of these rows."""
+    return pages(edition(imported, docs))
+
+
 def test_models_known_from_throughput_have_a_row_with_an_address_on_the_page_of_their_family(
-    imported: Results, docs: Path
+    imported: Results, found: dict[str, str]
 ) -> None:
-    found = pages(edition(imported, docs))
     models = Atlas(imported, load_language("en")).model
     places = {model.place for model in models.values()}
     rows = {f"{uri}#{row}" for uri, text in found.items() for row in re.findall(r"(?m)^\|[^|]* \{ #(\S+) ", text)}
@@ -144,8 +149,7 @@ def test_models_known_from_throughput_have_a_row_with_an_address_on_the_page_of_
     assert {link for link in links if "#" in link} <= places
 
 
-def test_pages_of_one_source_explain_it_and_count_their_doubts(imported: Results, docs: Path) -> None:
-    found = pages(edition(imported, docs))
+def test_pages_of_one_source_explain_it_and_count_their_doubts(found: dict[str, str]) -> None:
     texts = sources(load_language("en"))
     device, family = found["devices/rtx-4090.md"], found["models/families/vit.md"]
     for text in (device, family):

@@ -8,21 +8,26 @@ from pathlib import Path
 
 import pytest
 from browser.hosting import hosted
-from conftest import LANGUAGES, PREFIXES, copy_of_project, in_project, keep_few_records
+from conftest import copy_of_project, in_project, keep_few_records
 from html_page import HtmlPage, read
 from playwright.sync_api import Browser, expect
 
 from bench.errors import AtlasError
+from generator.languages.language import LIST
 from generator.site.stage import stage
 
 ADDRESS = "http://127.0.0.1:8000/"
 
+PREFIXES = {"en": "", "ar": "ar/"}
+"""Two languages, one of each direction."""
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Real pages, with few records."""
+    """Real pages in two languages, with few records."""
     project = copy_of_project(tmp_path_factory.mktemp("project"))
     keep_few_records(project)
+    (project / "locales" / LIST).write_text(f"languages = {[*PREFIXES]}\n")
     return project
 
 
@@ -35,11 +40,11 @@ def by_mkdocs(project: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def by_zensical(project: Path) -> Path:
-    """The site that Zensical builds of all languages, English first."""
+    """The site that Zensical builds, English first."""
     pytest.importorskip("zensical")
     done = in_project(project, "generator", "stage", SITE_URL=ADDRESS)
     assert done.returncode == 0, done.stdout + done.stderr
-    for code in LANGUAGES:
+    for code in PREFIXES:
         done = in_project(project, "zensical", "build", "--strict", "--config-file", f"staged/{code}.yml")
         assert done.returncode == 0, done.stdout + done.stderr
     return project / "staged" / "site"
@@ -71,7 +76,7 @@ def shown(page: Path) -> tuple[str, str, str, list[str], list[str], list[str]]:
 def test_both_builders_make_the_same_files_with_the_same_text_links_and_ids(by_mkdocs: Path, by_zensical: Path) -> None:
     assert files(by_mkdocs) == files(by_zensical)
     pages = [name for name in files(by_mkdocs) if name.endswith("index.html")]
-    assert len(pages) > 70
+    assert len(pages) > 35
     for name in pages:
         assert shown(by_mkdocs / name) == shown(by_zensical / name), name
 
@@ -107,7 +112,7 @@ def test_zensicals_site_works_in_the_browser(by_zensical: Path, browser: Browser
     with hosted(by_zensical) as address:
         page.goto(f"{address}ar/explorer/")
         expect(page.locator(".explorer tbody tr").first).to_be_visible()
-        page.goto(f"{address}zh/devices/a100/")
+        page.goto(f"{address}devices/a100/")
         expect(page.locator("table.is-sortable").first).to_be_visible()
         page.locator(".md-select button").hover()
         page.locator(".md-select__link[hreflang=ar]").click()

@@ -1,0 +1,181 @@
+"""How soon a model gives its first answer: eager, compiled from nothing, from caches, by regions, and ahead of time.
+
+Takes `Results`; returns a `Startup` for each device, and for pages its tables and its chart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from bench.statistics.starts import leaders
+from generator.data.load import Results
+from generator.data.registry import N_
+from generator.data.selection import Row, records, where
+from generator.figures.charts import Chart, factor
+from generator.figures.drawing import Dots, Role
+from generator.figures.words import Words
+from generator.pages.parts import Parts
+
+VARIANTS = {"default": "", "default:regions": "regions-", "aoti": ""}
+"""The variants that are compared, with what distinguishes their starts."""
+
+ROLES: dict[str, Role] = {
+    "eager": "eager",
+    "cold": "compiled",
+    "warm": "first",
+    "artifacts": "second",
+    "regions-cold": "fourth",
+    "regions-warm": "fifth",
+    "loaded": "gain",
+}
+"""The ways to start, in their order, with their colours."""
+
+
+@dataclass(frozen=True, eq=False)
+class Startup:
+    """All ways to start the models of one device. `rows` has a line for each model and way, with the label of the row
+    that it is of; where a variant failed, it has no figures."""
+
+    device: str
+    rows: pd.DataFrame
+
+    labels = property(lambda self: [*dict.fromkeys(self.rows.index)])
+    count = property(lambda self: self.rows["model"].nunique())
+
+    def of(self, start: str) -> pd.DataFrame:
+        """Return the lines of one way that have figures."""
+        return self.rows[(self.rows["start"] == start) & self.rows["first_s"].notna()]
+
+    def middle(self, start: str, column: str = "first_s") -> float | None:
+        """Return the median of a column over the models that were started in this way."""
+        known = self.of(start)[column].dropna()
+        return float(known.median()) if len(known) else None
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """A line for each way, with medians."""
+        starts = [start for start in ROLES if len(self.of(start))]
+        lines = pd.DataFrame({"start": starts}, [self.of(start).index[0] for start in starts])
+        for name in ("first_s", "imports_s", "own_speedup", "needs_mb", "build_s"):
+            lines[name] = [self.middle(start, name) for start in starts]
+        return lines.assign(models=[len(self.of(start)) for start in starts])
+
+    @property
+    def failed(self) -> pd.DataFrame:
+        """The variants that failed, with their reasons."""
+        return self.rows[self.rows["first_s"].isna()][["model", "start", "reason"]]
+
+
+@lru_cache(maxsize=2)
+def startups_of(results: Results) -> Sequence[Startup]:
+    """Return the ways to start of each device on which a program or artifacts were loaded. The device with the most
+    models comes first."""
+    cells = where(results.newest, results.newest["compile_mode"].isin([*VARIANTS]))
+    found = []
+    for device, rows in cells.groupby("device", sort=False):
+        if rows["starts"].str.contains("loaded|artifacts").any():
+            lines = [line for _, of_model in rows.groupby(["model", *_SETUP], sort=False) for line in _lines(of_model)]
+            found.append(Startup(str(device), pd.DataFrame(lines).set_index("row")))
+    return sorted(found, key=lambda startup: -startup.count)
+
+
+_SETUP = ["torch", "dtype", "batch_size", "input_size", "weights", "grad_mode"]
+
+
+def _lines(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a line for each way to start one model, none where it was only compiled as usual."""
+    if set(rows["compile_mode"]) <= {"default"} and not rows["starts"].str.contains("artifacts").any():
+        return []
+    lines, eager_ms = [], None
+    for row in sorted(records(rows), key=lambda row: [*VARIANTS].index(row["compile_mode"])):
+        known = json.loads(row["starts"] or "[]")
+        eager_ms = eager_ms or row["eager_ms"]
+        if len(known) < 2:
+            start = "loaded" if row["compile_mode"] == "aoti" else VARIANTS[row["compile_mode"]] + "cold"
+            lines.append(_line(row, start))
+        for each in known:
+            if each["start"] != "eager":
+                lines.append(_line(row, VARIANTS[row["compile_mode"]] + each["start"], each))
+            elif not lines:
+                lines.append(_line(row, "eager", each) | {"own_speedup": None, "max_relative_error": None})
+    timed = [line for line in lines if line["first_s"] is not None]
+    ways = [(line["imports_s"] + line["first_s"], (eager_ms or 1.0) / (line["own_speedup"] or 1.0)) for line in timed]
+    for line, calls in zip(timed, leaders(ways), strict=True):
+        line["leads_from"] = calls
+    return lines
+
+
+def _line(row: Row, start: str, figures: Row | None = None) -> dict[str, Any]:
+    known = figures or {}
+    needs_gb = known.get("needs_gb")
+    return {
+        "row": row["row"],
+        "model": row["model"],
+        "start": start,
+        **{name: known.get(name) for name in ("first_s", "imports_s", "build_s")},
+        "needs_mb": needs_gb and 1e3 * needs_gb,
+        "own_speedup": row["speedup"] if figures else None,
+        "max_relative_error": row["max_relative_error"],
+        "leads_from": None,
+        "reason": row["reason"],
+    }
+
+
+# ── Functions for pages ─────────────────────────────────────────────────────────────────────────────────────────────
+
+_HEADLINE = N_("Seconds until the first answer, and latency after it")
+
+
+def startup_table(parts: Parts, *, of: Startup) -> str:
+    """Medians of each way to start."""
+    return _table(parts, of, of.summary, parts.language.gettext("Ways to start, medians over the models"))
+
+
+def startup_models_table(parts: Parts, *, of: Startup) -> str:
+    """Each way to start each model."""
+    lines = of.rows[of.rows["first_s"].notna()].drop(columns=["reason", "build_s"])
+    return _table(parts, of, lines, parts.language.gettext(_HEADLINE))
+
+
+def startup_failures_table(parts: Parts, *, of: Startup) -> str:
+    """Variants that failed, with their reasons."""
+    return _table(parts, of, of.failed, parts.language.gettext("Ways to start that failed"))
+
+
+def _table(parts: Parts, of: Startup, lines: pd.DataFrame, headline: str) -> str:
+    rows = parts.rows_of(of.labels)
+    selection = parts.words.selection(rows, skip=("model", "compile_mode"))
+    return parts.tables.table(lines, parts.words.facts([parts.words.phrase(headline), selection]))
+
+
+def startup_chart(parts: Parts, *, of: Startup) -> str:
+    """Seconds until the first answer against the speedup after it, a dot for each model and way to start."""
+    gettext, text = parts.language.gettext, Words(parts.language, html=False)
+    message = gettext("%(name)s: %(first)s until the first answer, %(speedup)s as fast as eager.")
+    points, told = list[tuple[float, float, Role]](), []
+    for start, role in ROLES.items():
+        rows = of.of(start)
+        factors = rows["own_speedup"].fillna(1.0).tolist()
+        points += zip(rows["first_s"].tolist(), factors, [role] * len(rows), strict=True)
+        if len(rows):
+            first = parts.language.seconds(of.middle(start))
+            speedup = factor(of.middle(start, "own_speedup") or 1.0)
+            told.append(text.say(message, name=text.named("start", start), first=first, speedup=speedup))
+    chart = Chart(
+        Dots(tuple(points)),
+        text.sentences(told),
+        parts.words.facts([parts.words.phrase(gettext(_HEADLINE)), parts.words.device(parts.rows_of(of.labels)[0])]),
+        gettext("speedup after the first answer · seconds until the first answer, logarithmic scale"),
+        tuple((text.named("start", start), role) for start, role in ROLES.items() if len(of.of(start))),
+    )
+    return parts.figure(f"startup-{of.device}", chart, parts.in_explorer({"device": of.device}))
+
+
+FUNCTIONS = (startup_table, startup_models_table, startup_failures_table, startup_chart)
+"""The functions for pages."""
