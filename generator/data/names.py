@@ -30,7 +30,8 @@ def short_name(device_name: str) -> str:
 
 _MODEL_NUMBER = re.compile(
     r"\b\d+(?:\.\d+)? ?[GM]Hz\b"  # its clock: 2.50 GHz
-    r"|(?:(?<=\s)|-)(?!\d+(?:st|nd|rd|th)\b)\d[0-9A-Z]{2,}\b"  # 7763, 8259CL, the end of "i7-8650U", but no "12th"
+    # 7763, 8259CL, the end of "i7-8650U", but no "12th", and no "(family 6, model 167)", which tells chips apart
+    r"|(?:(?<=\s)(?<!\bmodel\s)|-)(?!\d+(?:st|nd|rd|th)\b)\d[0-9A-Z]{2,}\b"
     r"|(?<=\s)(?:v\d|0)\b",  # the end of "E5-2670 v3" and "E5-2670 0"
     re.IGNORECASE,
 )

@@ -18,11 +18,12 @@ from bench.statistics.verdicts import SAME
 from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.names import location
-from generator.data.selection import Row, Rows, records, trusted
+from generator.data.selection import MODES, Row, Rows, records, trusted, where
 from generator.figures import matrix
 from generator.figures.markup import render
 from generator.figures.sources import source_key, source_of
 from generator.figures.words import Words
+from generator.pages import sizes
 from generator.pages.atlas import Atlas, auto_class
 from generator.pages.downloads import compact, rounded
 
@@ -85,7 +86,13 @@ _COLUMNS = (*("device", "model", "model_label", "checkpoint", "digest", "model_t
 
 def of_device(results: Results, device: str) -> str:
     """Return the newest rows of a device as the script reads them. They are the same in all languages."""
-    return _as_json(results, results.newest[results.newest["device"] == device])
+    cells = compared(results)
+    return _as_json(results, cells[cells["device"] == device])
+
+
+def compared(results: Results) -> pd.DataFrame:
+    """Return the rows from which the form answers: of the modes of torch.compile."""
+    return where(results.newest, results.newest["compile_mode"].isin(MODES))
 
 
 def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = True) -> str:
@@ -205,7 +212,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
     `addresses` has the address of each file. `whole` is the page with the whole answer, for a form that only
     has the short one. Such a form holds the rows of its first case, and reads a file when it is used.
     """
-    words, cells = Words(atlas.language, html=False), atlas.results.newest
+    words, cells = Words(atlas.language, html=False), compared(atlas.results)
     questions = [each for each in get_args(Workload) if (cells["workload"] == each).any()]
     of_question = cells[cells["workload"] == questions[0]]
     answered = set(trusted(of_question)["device"]) or set(of_question["device"])
@@ -216,6 +223,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
     return render(
         "decision.html.jinja",
         whole=whole,
+        varying=[] if whole else sizes.advice(atlas.results, words),
         families=families,
         rows=_as_json(atlas.results, rows, with_estimates=False) if whole else "",
         _=words.language.gettext,
@@ -252,7 +260,9 @@ def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
     }
     every = words.language.gettext("All models for %(task)s")
     tasks = {task: words.say(every, task=words.named("task", task)) for task in sorted(cells["task"].unique())}
-    return {**texts(words), "tasks": {} if whole else tasks, "sources": sources, "doubts": doubts}
+    of_records = {"tasks": {} if whole else tasks, "sources": sources, "doubts": doubts}
+    varying = {} if whole else sizes.advice(atlas.results, words)
+    return {**texts(words), **of_records, "varying": varying}
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -346,6 +356,9 @@ def texts(words: Words) -> dict[str, Any]:
                 ),
             ],
         },
+        "with_cache": gettext(
+            "With a warm cache, the break-even point is at %(warm)s calls instead of %(break_even)s."
+        ),
         "nearest": gettext("Measured at batch size %(size)s, the nearest to your %(batch)s."),
         "statuses": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
         "headings": {

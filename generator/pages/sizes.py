@@ -6,6 +6,7 @@ Takes `Results`; returns a `Sequence` for each model and device, and for pages a
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence as Items
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +18,7 @@ import pandas as pd
 from bench.records.record import Status
 from generator.data.load import Results
 from generator.data.registry import N_
-from generator.data.selection import Row, records
+from generator.data.selection import Row, by_value, records
 from generator.figures.charts import Chart
 from generator.figures.drawing import Curve, Role
 from generator.figures.words import Words
@@ -89,6 +90,23 @@ def _line(row: Row, calls: Items[Row]) -> dict[str, Any]:
         "eager_s": eager_s or None,
         "status": row["status"],
     }
+
+
+def advice(results: Results, words: Words) -> dict[str, str]:
+    """Return a sentence about each kind of sizes: the strategies that most often answered first, and were fastest."""
+    known, found = sequences_of(results), {}
+    message = words.language.gettext(
+        "For sizes that vary, %(soonest)s most often answered all calls first in our records. Once everything was "
+        "compiled, %(fastest)s was most often the fastest."
+    )
+    for sizes, alike in by_value(known, (each.sizes for each in known)).items():
+        soonest, fastest = (
+            Counter(getattr(each, name)["strategy"] for each in alike).most_common(1)[0][0]
+            for name in ("soonest", "fastest")
+        )
+        named = {"soonest": words.named("strategy", soonest), "fastest": words.named("strategy", fastest)}
+        found[sizes] = words.say(message, **named)
+    return found
 
 
 # ── Functions for pages ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -103,7 +103,9 @@ export const makeAnswers = ({ texts, snippets, whole, families, names, models, d
     const sizes = { size: isolated(count(row.batch_size)), batch: isolated(count(asked.batch)) }
     const isNear = !asked.isThroughput && row.batch_size !== asked.batch
     const told = [...variant(row), row.input_size, source.name]
-    const short = { headline, near: isNear && say(texts.nearest, sizes), reason: say(reason, values) }
+    const saved = asked.cache === "cold" && figures.break_even && row.warm.calls && row.cold.calls && row.warm.calls[0] !== "inf"
+    const warm = saved && say(texts.with_cache, { warm: exact(row.warm.calls, callCount), break_even: exact(row.cold.calls, callCount) })
+    const short = { warm, headline, near: isNear && say(texts.nearest, sizes), reason: say(reason, values) }
     if (whole) return { ...short, facts: inARow(told) }
     return {
       ...short,
@@ -166,6 +168,6 @@ export const makeAnswers = ({ texts, snippets, whole, families, names, models, d
     return { program: say(values.auto_class ? snippets.transformers : snippets.timm, values), canCopy: navigator.clipboard }
   }
 
-  const single = (row, asked) => (row.estimate ? estimated : recorded)(row, asked)
+  const single = (row, asked) => ({ ...(row.estimate ? estimated : recorded)(row, asked), varying: texts.varying[asked.sizes] })
   return { single, tally, missing, table, program, outcome }
 }
