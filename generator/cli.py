@@ -52,18 +52,12 @@ def messages(codes: tuple[str, ...]) -> None:
 @main.command()
 @_LANGUAGES
 def check(codes: tuple[str, ...]) -> None:
-    """Check pages and catalogs; exit with status 1 if something is wrong. Notes point out doubtful records."""
-    from datetime import UTC, datetime
-
+    """Check pages and catalogs; exit with status 1 if something is wrong."""
     from generator.checks.checks import check as findings_of
-    from generator.checks.data_notes import data_notes
-    from generator.data.load import load
 
     findings = findings_of(codes=codes or None)
     for finding in findings:
         click.echo(finding)
-    for note in data_notes(load(), datetime.now(UTC).date()):
-        click.echo(f"note: {note}", err=True)
     click.echo(counted(len(findings), "finding") if findings else "no findings", err=True)
     sys.exit(1 if findings else 0)
 

@@ -7,10 +7,8 @@ its own words (`generator.figures.findings`). Nothing is corrected or dropped. A
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,7 +16,7 @@ import pandas as pd
 
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
 from bench.statistics.verdicts import SAME
-from generator.data.selection import by_value, is_comparison, numbered, version_order
+from generator.data.selection import by_value, is_comparison, numbered
 
 Kind = Literal[
     "repeated",
@@ -33,15 +31,13 @@ Kind = Literal[
     "disturbed",
     "no_interval",
     "no_reason",
-    "gap",
     "flag",
     "complaint",
-    "stale",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
-"""Kinds that make a figure doubtful; the others say that something is missing, open or old."""
+"""Kinds that make a figure doubtful; the others say that something is not known."""
 
 DISTURBING = frozenset({"load", "quota", "steal", "gpu-processes", "gpu-slowdown"})
 """Complaints of the doctor about what changes latencies; the others are about what may end a run."""
@@ -68,14 +64,6 @@ FASTEST, SLOWEST = 10.0, 1e-3
 (Winograd's saves half, and convolutions may use TF32 where the product did not, at eight times the rate). Below: no
 device waits that long, and a unit was mistaken for another."""
 
-STALE_DAYS = 270
-"""Three minor releases of torch: after that, a figure describes the past."""
-
-GAP_SHARE = 0.75
-"""Share of the models of a table that have a row at a batch size, from which a model without one is a gap."""
-
-MIN_SIBLINGS = 3
-
 _VARIANTS = ("eager_ms", "compiled_ms")
 _SETTING = ["dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin"]
 
@@ -100,7 +88,7 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     """Return everything that does not fit together in `cells`, by kind and then by row."""
     found = [*_repeated(cells), *_version_jump(cells), *_flags(cells), *_within_rows(cells)]
     for _, rows in cells.groupby("origin"):  # the benchmarks of another origin may differ
-        found += [*_inverted(rows), *_gaps(rows)]
+        found += _inverted(rows)
     repeated = {row for anomaly in found if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
     kept = (each for each in found if each.kind == "repeated" or not repeated.intersection(each.doubtful))
@@ -119,25 +107,6 @@ def gathered(anomalies: Sequence[Anomaly], most: int) -> list[tuple[Anomaly, ...
     by_kind = by_value(anomalies, (each.kind for each in anomalies)).values()
     groups = ([tuple(several)] if len(several) > most else [(one,) for one in several] for several in by_kind)
     return [group for several in groups for group in several]
-
-
-def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Anomaly]:
-    """Yield our own runs that are older than `STALE_DAYS`, or than the torch version `pinned`: measure them again.
-
-    Not part of `lint`, because a page must not change with the day on which it is built. Figures: days, torch.
-    """
-    measured = cells.loc[cells["origin"] == "measured", ["run", "measured_at", "torch"]]
-    for _, group in measured.groupby("run"):
-        age = today - group["measured_at"].max().date()
-        torch = max(group["torch"], key=version_order)
-        if age > timedelta(days=STALE_DAYS) or _minor(torch) < _minor(pinned):
-            yield Anomaly("stale", tuple(group.index), {"days": age.days, "torch": torch})
-
-
-def _minor(version: str) -> tuple[int, ...]:
-    """Return major and minor: patch releases hardly change a latency."""
-    is_known, parsed = version_order(version)
-    return parsed.release[:2] if is_known else ()  # type: ignore[union-attr]
 
 
 # ── Rows that contradict each other ─────────────────────────────────────────────────────────────────────────────────
@@ -225,25 +194,6 @@ def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
             if other := next(slower, None):
                 figures = {"ms": own_ms, "other_ms": medians[other], "other_torch": other}
                 yield Anomaly("version_jump", tuple(rows.index[rows["torch"] == torch]), figures)
-
-
-def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find models without a row at a batch size at which nearly all models of their table have one.
-
-    A benchmark of throughput chooses the batch for each model, and leaves no gap.
-
-    Rows: those the model has in that table. Figures: sizes, and count, the number of models that have rows there.
-    """
-    cells = cells[cells["workload"] == "latency"]
-    table = numbered(cells, ("device", "torch", "compile_mode", *(name for name in _SETTING if name != "input_size")))
-    for _, rows in cells[["model", "batch_size"]].groupby(table):
-        own = {model: {*group} for model, group in rows.groupby("model", sort=False)["batch_size"]}
-        having = Counter(size for sizes in own.values() for size in sizes)
-        usual = {size for size, count in having.items() if count >= max(MIN_SIBLINGS, GAP_SHARE * len(own))}
-        for model, known in own.items():
-            if missing := usual - known:
-                figures = {"sizes": tuple(sorted(missing)), "count": sum(missing <= each for each in own.values())}
-                yield Anomaly("gap", tuple(rows.index[rows["model"] == model]), figures)
 
 
 # ── Rows that are doubtful by themselves ────────────────────────────────────────────────────────────────────────────

@@ -251,10 +251,6 @@ LINES = _registry(
     _whole("best_model", "label of the row with the largest gain", N_("Largest gain"), "figure"),
     _whole("best_device", "label of the row with the largest gain", N_("Largest gain"), "figure", decisive=True),
     Column(tuple, "bounds", "ends of a class of intensity", N_("FLOP per activation")),
-    _real("points", "median difference", N_("Median difference (percentage points)"), "figure"),
-    _real("correlation", "correlation of ranks", N_("Rank correlation"), "figure"),
-    _real("same_verdict", "share with one verdict", N_("Same verdict"), "share"),
-    _whole("common", "models that two GPUs share", N_("Models in common"), "number"),
     _real("rate_change", "change of the throughput", N_("Change in images/s"), "rate_change"),
     _real("image_change", "change", N_("Change in time per image"), "change", decisive=True),
     _text("pretrained", "name of the most accurate weights", N_("Model")),
@@ -277,7 +273,6 @@ LINES = _registry(
     Column(tuple, "modes", "modes of torch.compile", N_("Modes")),
     Column(tuple, "batch_sizes", "batch sizes", N_("Batch sizes"), "figure"),
     _text("why", "causes as sentences", N_("Why"), "prose", detail=True),
-    _text("location", "where in the code a graph ended", N_("Code location"), "prose"),
     Column(dict, "version_change", "by variant", N_("Change from oldest to newest"), "rate_change", decisive=True),
     _whole("date", "label of a row with the date", N_("Date"), detail=True),
     _whole("source", "label of a row of the source", N_("Source")),
@@ -292,7 +287,6 @@ LINES = _registry(
     _real(RATE, "median change in images per second of a variant or data type", format="rate_change"),
     _real(IMAGES, "images per second with a version of PyTorch", format="rate"),
     _real(FACTOR, "median ratio of images per second in one layout, or of compiled ones, to eager", format="ratio"),
-    _whole("fastest_model", "label of the row with the most images per second", N_("Fastest (images/s)"), "figure"),
     _whole(ON, "label of a row: the throughput on a device, whose facts are lines of the name", format="figure"),
 )
 """The columns that only tables of pages have (`generator.figures.tables`)."""

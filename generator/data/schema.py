@@ -1,20 +1,13 @@
-"""The formats of the downloads as JSON Schema: of the table of results, and of a record.
-
-Returns what `json.dumps` writes. The first follows from the registry of columns, the second from the types of records.
-"""
+"""The format of the downloads as JSON Schema, which follows from the registry of columns."""
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, get_args
 
-import msgspec
-
-from bench.records.record import SCHEMA, SHAPES, Origin, Record, Status, Task, Workload
+from bench.records.record import SHAPES, Origin, Status, Task, Workload
 from bench.statistics.verdicts import Verdict
 from generator.data.registry import COLUMNS, Column
 
@@ -24,9 +17,6 @@ name, unit or meaning: a new one disturbs nobody who reads columns by their name
 
 ALWAYS = ("run", "device", "model", "torch", "compile_mode", "dtype", "origin", "workload", "status", "newest")
 """Columns that each row knows. Any other may be missing in the JSON, and empty in the CSV."""
-
-V1, V1_URI = Path(__file__).with_name("v1.schema.json"), "data/v1/schema.json"
-"""The schema of the last version, which stays for a release, and its address."""
 
 VALUES: Mapping[str, Sequence[str]] = {
     "dynamic": [*SHAPES],
@@ -42,31 +32,16 @@ VALUES: Mapping[str, Sequence[str]] = {
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def table_schema() -> dict[str, Any]:
+def table_schema() -> str:
     """Return the schema of ``compile-atlas.json``: a list of rows. A column with a unit has it as ``x-unit``."""
-    return {
-        "$schema": DIALECT,
-        "title": f"Compile Atlas, version {VERSION}: one row per cell and run",
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {column.name: _column(column) for column in COLUMNS.values()},
-            "required": [*ALWAYS],
-        },
+    row = {
+        "type": "object",
+        "properties": {column.name: _column(column) for column in COLUMNS.values()},
+        "required": [*ALWAYS],
     }
-
-
-def record_schema() -> dict[str, Any]:
-    """Return the schema of a line of a run file, from which all rows are computed."""
-    schema = json.dumps(msgspec.json.schema(Record)).replace(r"\\Z", "$")  # the end of a text outside of Python
-    title = f"Compile Atlas: a line of a run file, schema {SCHEMA}"
-    return {"$schema": DIALECT, "title": title, **json.loads(schema, object_hook=_undented)}
-
-
-def _undented(part: dict[str, Any]) -> dict[str, Any]:
-    """Return the part with its docstring as Python 3.13 and newer keep it, whichever version runs."""
-    text = part.get("description")
-    return part | {"description": inspect.cleandoc(text)} if isinstance(text, str) else part
+    title = f"Compile Atlas, version {VERSION}: one row per cell and run"
+    schema = {"$schema": DIALECT, "title": title, "type": "array", "items": row}
+    return f"{json.dumps(schema, ensure_ascii=False, indent=2)}\n"
 
 
 def _column(column: Column) -> dict[str, Any]:

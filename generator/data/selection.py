@@ -83,9 +83,7 @@ def by_value(items: Iterable[T], values: Iterable[Any]) -> dict[Any, list[T]]:
 
 def records(cells: pd.DataFrame) -> list[Row]:
     """Return the rows as dictionaries of plain Python values, with the label under ``row`` and None for unknown."""
-    names = ("row", *cells.columns)
-    columns = (cells.index.tolist(), *(plain(column) for _, column in cells.items()))
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    return [*Records(cells)]
 
 
 class Records(Sequence[Row]):
@@ -132,10 +130,9 @@ class Groups:
         """Return one value for each row, by group: to be counted, summed or averaged."""
         return values.groupby(self.number)
 
-    def values(self, column: str, among: pd.Series | None = None) -> list[tuple[Any, ...]]:
-        """Return the known values of a column, in its order, of all rows or of those `among` them."""
-        chosen = slice(None) if among is None else among
-        found = by_value(self.cells[column][chosen], self.number[chosen])
+    def values(self, column: str) -> list[tuple[Any, ...]]:
+        """Return the known values of a column, in its order."""
+        found = by_value(self.cells[column], self.number)
         return [tuple(sorted({*found.get(at, ())} - {"", 0}, key=ORDERS.get(column))) for at in range(len(self.first))]
 
     def quartiles(self, values: pd.Series) -> list[tuple[float, float] | None]:

@@ -258,13 +258,6 @@ class Cells:
         """Show an error with one digit."""
         return number_cell(self.words.value(f"{value:.0e}" if value else "0"), value)
 
-    def column_fastest_model(self, _name: str, label: int, _row: Row) -> TableCell:
-        """Show the images per second, with the model below them."""
-        row = self.results.by_label[label]
-        rate = row["eager_images_s"] or row["compiled_images_s"]
-        name = _breakable(self.words.fact("model", row))
-        return number_cell(above(self.words.value(self.words.rate(rate)), name), rate)
-
     def column_date(self, _name: str, label: int, _row: Row) -> TableCell:
         row, language = self.results.by_label[label], self.words.language
         if row["measured_at"]:

@@ -1,6 +1,6 @@
 """Drawings by matplotlib: names and figures in Latin letters and digits, and no words.
 
-Takes a `Drawing` or `Curves`, whose labels and figures are all decided; returns SVG. Words stand beside a drawing in
+Takes a `Picture`, whose labels and figures are all decided; returns SVG. Words stand beside a drawing in
 the page, so one drawing serves every language that is read from the left, and its mirror image those from the right.
 """
 
@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -50,10 +50,7 @@ COLOURS: Mapping[Role, tuple[str, str]] = {
     "fifth": ("#612746", "#f3cfe0"),
 }
 """Colours on a light and on a dark page, as in docs/assets/stylesheets/atlas.css, whose legends have them too. Eager is
-blue and compiled orange everywhere (Okabe and Ito: safe for colour-blind readers); batch sizes are steps of one
-purple."""
-
-STEPS: Sequence[Role] = ("first", "second", "third", "fourth", "fifth")
+blue and compiled orange everywhere (Okabe and Ito: safe for colour-blind readers); others are shades of one purple."""
 
 VERDICTS: Mapping[Verdict, Role] = {"faster": "gain", "slower": "loss"}
 """Colours of clear verdicts. Any other is grey."""
@@ -61,12 +58,10 @@ VERDICTS: Mapping[Verdict, Role] = {"faster": "gain", "slower": "loss"}
 
 @dataclass(frozen=True)
 class Mark:
-    """A value with its interval, if known. A doubtful one is hollow."""
+    """A value. A doubtful one is hollow."""
 
     value: float
     role: Role
-    low: float = math.nan
-    high: float = math.nan
     hollow: bool = False
 
 
@@ -91,14 +86,14 @@ class Box:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: its name, a mark per series (None without a figure), and figures at its end, of bars one for each.
+    """One row: its name, a mark per series, and figures at its end, of bars one for each.
 
     A row of many values has a box in the colour `role`; its marks are single values, and `extremes` names the least
     and the largest.
     """
 
     label: str
-    marks: tuple[Mark | None, ...] = ()
+    marks: tuple[Mark, ...] = ()
     figures: tuple[str, ...] = ()
     box: Box | None = None
     role: Role = "zero"
@@ -107,18 +102,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Rows on one logarithmic scale, on which twice as fast and half as fast are equally far from equal.
+    """Factors in rows on one logarithmic scale, on which twice as fast and half as fast are equally far from equal.
 
-    ``bars``: a bar per series from 1×. ``dots``: the marks of a row on one line. ``boxes``: distributions.
+    ``bars``: a bar per series from 1×. ``boxes``: distributions.
     """
 
-    kind: Literal["bars", "dots", "boxes"]
+    kind: Literal["bars", "boxes"]
     rows: tuple[Row, ...]
-
-    @property
-    def unit(self) -> str:
-        """Factors have one; latencies are in milliseconds, as the page says."""
-        return "" if self.kind == "dots" else "×"
 
 
 @dataclass(frozen=True)
@@ -246,7 +236,7 @@ _GAP = 10.0
 _EDGE = 24.0  # half of the widest label of a tick
 _AXIS = 24.0
 _BAR = 15.0
-_PITCH = 27.0  # of dots and boxes
+_PITCH = 27.0  # of boxes
 _LETTERS = 22  # of a name; longer ones stand above their rows
 
 
@@ -302,39 +292,34 @@ def draw(canvas: Canvas, drawing: Drawing, top: float = 0.0) -> None:
     figures = (text for row in drawing.rows for text in row.figures)
     start, beside = (max((_EDGE, *(_width(text) + _GAP for text in texts))) for texts in (names, figures))
     end = WIDTH - beside
-    values = [*_values(drawing)] or [1.0]
+    values = [1.0, *(value for row in drawing.rows for value in _values(row))]
     low, high = min(values) * 0.97, max(values) * 1.03
     ticks = log_ticks(low, high, 46 / (end - start))
     bottom = top + height(drawing) - _AXIS
     axes = canvas.axes(start, end, top, bottom)
     axes.set(xscale="log", xlim=(high, low) if canvas.mirrored else (low, high), ylim=(bottom, top))
-    axes.set_xticks(ticks, [f"{tick:,.6g}{drawing.unit}" for tick in ticks])
+    axes.set_xticks(ticks, [f"{tick:,.6g}×" for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.set_yticks([])
     for row, (above, marks, below) in zip(drawing.rows, heights, strict=True):
         middle = top + above + marks / 2
         half = _LINE / 2 + 2 if row.extremes or is_stacked else marks / 2  # clear of text
         axes.vlines(ticks, middle - half, middle + half, color=_light("grid"), linewidth=1, zorder=0)
-        if drawing.unit:
-            axes.vlines(1.0, middle - half, middle + half, color=_light("zero"), linewidth=1.5, zorder=0)
+        axes.vlines(1.0, middle - half, middle + half, color=_light("zero"), linewidth=1.5, zorder=0)
         canvas.text(0, top + _LINE / 2 if is_stacked else middle, row.label)
         for number, figure in enumerate(row.figures):
             canvas.text(WIDTH, _beside(number, len(row.figures), middle), figure, at_end=True)
-        _DRAW[drawing.kind](axes, row, middle)
+        (_draw_bars if drawing.kind == "bars" else _draw_box)(axes, row, middle)
         for number, text in enumerate(row.extremes):
             y = middle + _PITCH / 2 + _LINE * (0.3 + min(number, _lines(row.extremes) - 1))
             canvas.text(end if number else 0, y, text, at_end=bool(number), color=_light("muted"))
         top += above + marks + below
 
 
-def _values(drawing: Drawing) -> Iterator[float]:
-    if drawing.unit:
-        yield 1.0
-    for row in drawing.rows:
-        found = [value for mark in row.marks if mark for value in (mark.value, mark.low, mark.high)]
-        yield from (value for value in found if math.isfinite(value) and value > 0)
-        if row.box:
-            yield from (row.box.low, row.box.high)
+def _values(row: Row) -> Iterator[float]:
+    yield from (mark.value for mark in row.marks)
+    if row.box:
+        yield from (row.box.low, row.box.high)
 
 
 def _beside(number: int, count: int, middle: float) -> float:
@@ -343,19 +328,8 @@ def _beside(number: int, count: int, middle: float) -> float:
 
 def _draw_bars(axes: Axes, row: Row, middle: float) -> None:
     for number, mark in enumerate(row.marks):
-        if mark:
-            y, colour = _beside(number, len(row.marks), middle), _light(mark.role)
-            axes.barh(y, mark.value - 1, _BAR - 1, left=1, color="none" if mark.hollow else colour, edgecolor=colour)
-            _draw_interval(axes, mark, y)
-
-
-def _draw_dots(axes: Axes, row: Row, middle: float) -> None:
-    values = [mark.value for mark in row.marks if mark]
-    axes.plot(values, [middle] * len(values))
-    for shape, mark in zip("osD^v", row.marks, strict=False):
-        if mark:
-            _draw_interval(axes, mark, middle)
-            _draw_dots_at(axes, [mark.value], middle, shape, 8, mark)
+        y, colour = _beside(number, len(row.marks), middle), _light(mark.role)
+        axes.barh(y, mark.value - 1, _BAR - 1, left=1, color=colour, edgecolor=colour)
 
 
 def _draw_box(axes: Axes, row: Row, middle: float) -> None:
@@ -365,25 +339,10 @@ def _draw_box(axes: Axes, row: Row, middle: float) -> None:
         alpha = 0.4 if len(row.marks) > len(row.extremes) else 1.0  # dots show through
         axes.barh(middle, box.upper - box.lower, 13, left=box.lower, color=colour, alpha=alpha)
         axes.vlines(box.median, middle - 9, middle + 9, color=_light("text"), linewidth=2.5)
-    marks = [mark for mark in row.marks if mark]
-    alike = by_value(marks, ((mark.role, mark.hollow) for mark in marks))
-    for several in alike.values():  # each call defines its shape anew
-        _draw_dots_at(axes, [mark.value for mark in several], middle, "o", 5, several[0])
-
-
-_DRAW: Mapping[str, Callable[[Axes, Row, float], None]] = {"bars": _draw_bars, "dots": _draw_dots, "boxes": _draw_box}
-
-
-def _draw_dots_at(axes: Axes, values: Sequence[float], y: float, shape: str, size: float, style: Mark) -> None:
-    colour = _light(style.role)
-    fill = "none" if style.hollow else colour
-    at = [y] * len(values)
-    axes.plot(values, at, shape, markersize=size, color=colour, markerfacecolor=fill, zorder=4, clip_on=False)
-
-
-def _draw_interval(axes: Axes, mark: Mark, y: float) -> None:
-    if math.isfinite(mark.low) and math.isfinite(mark.high):
-        axes.plot([mark.low, mark.high], [y, y], color=_light("text"), marker="|", markersize=5, zorder=3)
+    for (role, is_hollow), marks in by_value(row.marks, ((mark.role, mark.hollow) for mark in row.marks)).items():
+        values, colour = [mark.value for mark in marks], _light(role)  # each call defines its shape anew
+        dots = axes.plot(values, [middle] * len(values), "o", markersize=5, color=colour, zorder=4, clip_on=False)
+        dots[0].set_markerfacecolor("none" if is_hollow else colour)
 
 
 def _draw_curves(canvas: Canvas, curves: Curves) -> None:

@@ -76,12 +76,6 @@ FINDINGS: Mapping[Kind, str | tuple[str, str]] = {
         "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) ended with the status "
         "%(status)s, but the record does not say why."
     ),
-    "gap": N_n(
-        "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s) has no row at these batch sizes: %(sizes)s. "
-        "%(count)s other model has one.",
-        "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s) has no row at these batch sizes: %(sizes)s. "
-        "%(count)s other models have one.",
-    ),
     "flag": N_n("The importer marked %(count)s row: %(flag)s.", "The importer marked %(count)s rows: %(flag)s."),
     "complaint": N_n(
         "While %(count)s row was measured, bench doctor reported a problem: %(check)s.",
@@ -140,7 +134,6 @@ def _text(name: str, anomaly: Anomaly, row: Row, other: Row, words: Words) -> st
         "variant": lambda variant: language.gettext(VARIANTS[variant]),
         "flag": lambda flag: words.named("flag", flag),
         "check": lambda check: words.named("check", check),
-        "sizes": lambda sizes: words.names([*map(language.number, sizes)]),
         "speedup": language.ratio,
         "paired": language.ratio,
         "share": lambda share: language.percent(share, 2 if anomaly.kind == "impossible" else 0),

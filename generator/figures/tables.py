@@ -11,7 +11,6 @@ else distinguishes the lines comes next, then the figures behind the conclusion,
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -141,41 +140,15 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return _pairs(cells, _labels(keys["malloc"], numbered(keys, alike)), "default", "keep")
 
 
-# ── Graphs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-break_rows = _among(lambda cells: cells["graph_break_reasons"] != "")
-skip_rows = _among(lambda cells: cells["cudagraph_skip_reasons"] != "")
 recompile_rows = _among(lambda cells: (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
 
 
-def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per place at which Dynamo ended a graph, with the modes in which it did."""
-    found = _elements(cells, "graph_break_reasons")
-    parts = {name: found["reason"].str.get(name) for name in ("reason", "location")}
-    return _by_mode(found.assign(**parts), *parts)
-
-
-def skips(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per reason for which CUDA graphs were skipped, with the modes in which they were."""
-    return _by_mode(_elements(cells, "cudagraph_skip_reasons"), "reason")
-
-
 def recompiles(cells: pd.DataFrame) -> pd.DataFrame:
-    """How often Dynamo traced again, with the modes that came out so: with the inputs of the measurement, and when
-    other batch sizes follow."""
-    return _by_mode(cells, "recompiles", "batch_size_recompiles", "dynamic")
-
-
-def _elements(cells: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return a row for each element of a column of JSON lists, as its reason."""
-    lists = cells[column].map(json.loads)
-    return cells[["model", "device", "compile_mode"]].assign(reason=lists).explode("reason")
-
-
-def _by_mode(cells: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """One line per model, device and value of these columns, with its modes."""
+    """How often Dynamo traced each model again, with the modes that came out so: with the inputs of the measurement,
+    and when other batch sizes follow."""
     ordered = cells.sort_values(["model", "device"], kind="stable")
-    return _lines(Groups(ordered, "model", "device", *columns), "model", *columns, "device", "modes")
+    counts = ("recompiles", "batch_size_recompiles", "dynamic")
+    return _lines(Groups(ordered, "model", "device", *counts), "model", *counts, "device", "modes")
 
 
 # ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -279,9 +252,7 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
         cells = where(cells, pd.Series(newest, cells.index, dtype=bool))
     groups = Groups(cells, "device", "profile", "origin", "dtype")
     names = ("device", "median_change", "quartiles", "slower", "comparisons", "best_model", "models", "batch_sizes")
-    lines = _lines(groups, *names, "torch", "source")
-    compared = groups.values("batch_size", among=is_trusted(cells))
-    return lines.assign(batch_sizes=pd.Series(compared, lines.index))
+    return _lines(groups, *names, "torch", "source")
 
 
 def is_newest(devices: Iterable[str], versions: Iterable[str]) -> list[bool]:
@@ -314,11 +285,6 @@ def families(cells: pd.DataFrame) -> pd.DataFrame:
     return _lines(groups, "family", "slower", "models", "best_model")
 
 
-def rates(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per family, with the model that has the most images per second in the one variant that ran."""
-    return _lines(Groups(cells.sort_values("family", kind="stable"), "family"), "family", "fastest_model", "models")
-
-
 def environment(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per distinct environment, the newest first, with the columns of `ENVIRONMENT` that are known for
     any."""
@@ -348,7 +314,6 @@ _SUMMARIES: Mapping[str, Callable[[Groups], Any]] = {
     "quartiles": lambda groups: groups.quartiles(groups.cells["change"].where(is_trusted(groups.cells))),
     "best_model": lambda groups: groups.labels(_best_first(groups.cells)),
     "best_device": lambda groups: groups.labels(_best_first(groups.cells)),
-    "fastest_model": lambda groups: groups.labels(_rate(groups.cells).dropna().sort_values(ascending=False).to_frame()),
     "modes": lambda groups: groups.values("compile_mode"),
     "batch_sizes": lambda groups: groups.values("batch_size"),
     **{name: partial(Groups.values, column=name) for name in ("torch", "transformers", "commit", "origin")},
@@ -368,10 +333,6 @@ def _lines(groups: Groups, *names: str) -> pd.DataFrame:
     values = {name: _SUMMARIES[name](groups) if name in _SUMMARIES else groups.first[name] for name in names}
     typed = {name: pd.Series(each, dtype=column(name).dtype) for name, each in values.items()}
     return pd.DataFrame({name: each.set_axis(groups.first.index) for name, each in typed.items()})
-
-
-def _rate(cells: pd.DataFrame) -> pd.Series:
-    return cells["eager_images_s"].fillna(cells["compiled_images_s"])
 
 
 def _newest_first(cells: pd.DataFrame) -> pd.DataFrame:

@@ -79,7 +79,6 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "disturbed": N_("Contradictory speedups"),
         "no_interval": N_("No interval"),
         "no_reason": N_("Missing reason"),
-        "gap": N_("Missing rows"),
         "flag": N_("Not stated"),
         "complaint": N_("Disturbed measurement"),
     },
@@ -398,10 +397,6 @@ class Words:
             most,
         )
         return [self.say(message, fewest=self.language.number(fewest), most=self.language.number(most))]
-
-    def doubted(self) -> str:
-        """Explain the mark of doubt where there is no room for the anomaly itself."""
-        return self.say(self.language.gettext("%(mark)s The data lint marks these figures as doubtful."), mark=DOUBT)
 
     def one_process(self) -> str:
         """Return a warning to show below figures from a single process."""

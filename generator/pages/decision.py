@@ -1,4 +1,4 @@
-"""Should I compile? A form that answers from the records, and a plain table for readers without scripts.
+"""Should I compile? A form that answers from the records.
 
 Takes `Results` and the words of a language. Returns HTML and the data for the script, one file per device. The script
 computes the recommendation for the reader's number of calls: ``decision/recommend.js`` among the scripts. It asks for
@@ -22,7 +22,6 @@ from generator.data.selection import MODES, Row, Rows, records, trusted, where
 from generator.figures import matrix
 from generator.figures.markup import render
 from generator.figures.sources import source_key, source_of
-from generator.figures.tables import shown
 from generator.figures.words import Words
 from generator.pages import sizes
 from generator.pages.atlas import Atlas, auto_class
@@ -271,17 +270,9 @@ def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
     }
     every = words.language.gettext("All models for %(task)s")
     tasks = {task: words.say(every, task=words.named("task", task)) for task in sorted(cells["task"].unique())}
-    failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
     of_records = {"tasks": {} if whole else tasks, "sources": sources, "doubts": doubts}
     varying = {} if whole else sizes.advice(atlas.results, words)
-    return {**texts(words), **failed, **of_records, "varying": varying}
-
-
-def lines(cells: pd.DataFrame) -> pd.DataFrame:
-    """The table: what compiling changes, when it has paid, and both latencies."""
-    decisive = ("change", "break_even_calls", "break_even_warm_calls")
-    figures = ("speedup_low", "eager_ms", "compiled_ms", "compile_cold_s", "compile_warm_s")
-    return shown(cells, decisive, *figures).rename(columns={"speedup_low": "interval"})
+    return {**texts(words), **of_records, "varying": varying}
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -400,7 +391,7 @@ def texts(words: Words) -> dict[str, Any]:
         "invalid_batch": gettext("Enter the batch size as a whole number, one or more."),
         "invalid_calls": gettext("Enter the number of calls as a whole number, one or more."),
         "tally": gettext("%(outcome)s: %(count)s"),
-        "failed": gettext("The records could not be loaded. The table below has them all."),
+        "failed": gettext("The records could not be loaded."),
         "estimate": {
             "unlisted": gettext("%(family)s: model not listed"),
             "ways": {

@@ -9,16 +9,12 @@ import ast
 from collections.abc import Iterable, Sequence
 from statistics import mean
 
-import pandas as pd
 from markupsafe import Markup
 
 from bench.errors import AtlasError
 from bench.records.documents import BOUND, CAPTURE_COMMAND, EXAMPLES, Capture, Check
-from bench.statistics.processes import VariantName
 from generator.data.names import short_name
 from generator.figures.cells import TableCell
-from generator.figures.charts import Chart
-from generator.figures.drawing import Curve
 from generator.figures.markup import Line, Table
 from generator.figures.words import Words
 from generator.pages.parts import Parts
@@ -101,44 +97,6 @@ def _caption(parts: Parts, headline: str) -> str:
     return words.facts([words.say(headline), *map(words.value, machine), date])
 
 
-def loss_chart(parts: Parts) -> str:
-    """The losses of training by epoch, which are emitted as CSV in full. Where both variants agree, the narrow compiled
-    line lies on the wide eager one."""
-    language, k_fold, words = parts.language, _captured(parts).k_fold, Words(parts.language, html=False)
-    gettext = language.gettext
-    curves: tuple[tuple[VariantName, str, str], ...] = (
-        ("eager", "train", gettext("eager, training set")),
-        ("eager", "held_out", gettext("eager, held-out set")),
-        ("compiled", "train", gettext("compiled, training set")),
-        ("compiled", "held_out", gettext("compiled, held-out set")),
-    )
-    losses = {f"{variant}_{of}": tuple(k_fold[variant][f"{of}_losses"]) for variant, of, _ in curves}
-    table = pd.DataFrame(losses).rename_axis("epoch")
-    table.index += 1
-    headline = gettext("Loss during training, eager and compiled")
-    finding = gettext(
-        "From the first to the last epoch, the error on the held-out set goes from %(first)s to %(last)s in eager "
-        "mode, and from %(compiled_first)s to %(compiled_last)s when compiled."
-    )
-    eager, compiled = losses["eager_held_out"], losses["compiled_held_out"]
-    ends = {"first": eager[0], "last": eager[-1], "compiled_first": compiled[0], "compiled_last": compiled[-1]}
-    changes = words.say(finding, **{name: language.number(value, 3) for name, value in ends.items()})
-    widths = {"eager": 6, "compiled": 2}
-    chart = Chart(
-        tuple(
-            Curve(losses[f"{variant}_{of}"], variant, widths[variant], dashed=of == "held_out")
-            for variant, of, _ in curves
-        ),
-        words.sentences([words.say(gettext("%(headline)s."), headline=headline), changes]),
-        _caption(parts, headline),
-        words.facts([gettext("mean squared error, logarithmic scale (lower is better)"), gettext("epoch")]),
-        tuple((text, f"{variant}{' dashed' * (of == 'held_out')}") for variant, of, text in curves),
-    )
-    address = parts.shared(f"{DATA}/losses.csv", table.to_csv(lineterminator="\n"))
-    label = parts.words.say(gettext("Chart data as %(format)s"), format=parts.words.value("CSV"))
-    return parts.figure("loss", chart, (address, label))
-
-
 # ── Self-checks ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -205,5 +163,5 @@ def _number(value: float, words: Words, digits: int) -> TableCell:
     return TableCell(words.value(words.language.number(value, digits)), repr(value), "number")
 
 
-FUNCTIONS = (programs, graphs_table, example_breaks_table, scores_table, loss_chart, selfcheck_table)
+FUNCTIONS = (programs, graphs_table, example_breaks_table, scores_table, selfcheck_table)
 """The functions for pages."""

@@ -1,5 +1,4 @@
-"""The table of results as CSV and JSON files, one row per cell and run, with the columns of the table; and how to cite
-it.
+"""The table of results as CSV and JSON files, one row per cell and run, with the columns of the table.
 
 Takes `Results` and returns text: the same results give the same bytes.
 """
@@ -8,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-from importlib.metadata import version
 from typing import Any
 
 import msgspec
@@ -41,21 +39,6 @@ def as_json(results: Results) -> str:
         for values in zip(*(json_values(results.table[name]) for name in names), strict=True)
     )
     return (b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n").decode()
-
-
-def bibtex(results: Results, address: str) -> str:
-    """Return the entry for a bibliography: the year of the newest record."""
-    last = results.last_measured
-    fields = {
-        "author": "{The Compile Atlas contributors}",
-        "title": "Compile Atlas",
-        "year": str(last["measured_at"].year) if last else "",
-        "version": version("compile-atlas"),
-        "license": "Apache-2.0",
-        "url": address,
-    }
-    lines = (f'  {name} = "{value}",\n' for name, value in fields.items() if value)
-    return f"@misc{{compile-atlas,\n{''.join(lines)}}}"
 
 
 def json_values(column: pd.Series) -> list[Any]:

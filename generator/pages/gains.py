@@ -102,11 +102,9 @@ class Changes:
 class GpuPair(NamedTuple):
     """How well the gains on one GPU tell those on another: over models that nothing doubts on either."""
 
-    device_names: tuple[int, int]  # the label of a row of each GPU
     difference: float  # median of the absolute differences of the changes
     correlation: float  # of the ranks, by Spearman
     same_verdict: float  # share of the models
-    common: int  # models
 
 
 class History(NamedTuple):
@@ -207,26 +205,11 @@ class Gains:
         for first, second in combinations((changes.rows for changes in self.by_device.values()), 2):
             both = _matched(first, second, "change", "verdict")
             if len(both) >= FEWEST:
-                names = int(first.index[0]), int(second.index[0])
                 difference = (both["change_after"] - both["change_before"]).abs().median()
                 correlation = _rank_correlation(both[["change_before", "change_after"]])
                 same_verdict = (both["verdict_before"] == both["verdict_after"]).mean()
-                found.append(GpuPair(names, float(difference), correlation, float(same_verdict), len(both)))
+                found.append(GpuPair(float(difference), correlation, float(same_verdict)))
         return found
-
-    @property
-    def steady_best(self) -> Sequence[str]:
-        """The families that are among the twice `NAMED` best ones on every GPU."""
-        return self._on_every_device(lambda families: families[: 2 * NAMED])
-
-    @property
-    def steady_worst(self) -> Sequence[str]:
-        """The families that are among the twice `NAMED` worst ones on every GPU, the worst first."""
-        return self._on_every_device(lambda families: families[2 * NAMED :][::-1][: 2 * NAMED])
-
-    def _on_every_device(self, choose: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Sequence[str]:
-        chosen = [choose(changes.families) for changes in self.by_device.values()]
-        return [family for family in choose(self.every.families) if all(family in each for each in chosen)]
 
     # ── Versions and data types ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -374,13 +357,6 @@ def _intensity(gains: Gains) -> pd.DataFrame:
     return lines
 
 
-def _pairs(gains: Gains) -> pd.DataFrame:
-    lines = pd.DataFrame(gains.agreements, [each.device_names[0] for each in gains.agreements])
-    if not lines.empty:
-        lines.insert(1, "points", 100 * lines.pop("difference"))
-    return lines
-
-
 def _losses(gains: Gains) -> pd.DataFrame:
     names = ["model", "change", "device", "input_size", "eager_images_s", "compiled_images_s"]
     return gains.every.losses[names].rename(columns={"change": "image_change"})
@@ -413,7 +389,6 @@ GAIN_TABLES = {
     "intensity": GainTable(
         N_("Median change in time per image when compiled, by FLOP per activation"), "every", _intensity
     ),
-    "gpus": GainTable(N_("The same models on two GPUs"), "every", _pairs),
     "losses": GainTable(N_("Where compiling lowers throughput"), "every", _losses),
     "layouts": GainTable(
         N_("Median factor of images per second, relative to eager in PyTorch’s own layout, by model family"),

@@ -14,16 +14,14 @@ from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
 from bench.records.record import Workload
-from generator.data.families import slugify
 from generator.data.registry import COORDINATES
 from generator.data.rows import CONTIGUOUS
-from generator.data.selection import MODES, Row, Rows, is_comparison
-from generator.figures import charts, drawing
+from generator.data.selection import MODES, Row, Rows
+from generator.figures import drawing
 from generator.figures.charts import Chart
 from generator.figures.markup import Tables, figure
 from generator.figures.tables import Choose, throughput
 from generator.figures.words import Words
-from generator.languages.language import Language
 from generator.pages.atlas import Atlas
 from generator.pages.expressions import nearest
 from generator.pages.site_file import CHARTS, SiteFile, relative_address
@@ -31,14 +29,10 @@ from generator.pages.site_file import CHARTS, SiteFile, relative_address
 MOST_LINES = 400
 """Lines of a table. The first of more stand for all, with a link to the explorer: so no page grows with the records."""
 
-FEWEST_BARS, MOST_BARS = 4, 120
-"""Rows of a chart. Fewer are read as fast in their table; more are shown as a distribution."""
-
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published"), "workload": get_args(Workload)}
 """Values of coordinates that a page may name before any record has them."""
 
 Emit = Callable[[SiteFile], object]
-Draw = Callable[[Rows, Language], Chart]
 Selection = Mapping[str, Any]
 """Values of coordinates, of the workload or of the family. None is no choice."""
 
@@ -65,10 +59,10 @@ class Parts:
     def select(self, selection: Selection) -> pd.DataFrame:
         """Return the newest rows that a selection names. Raises `AtlasError` for a name or value that none has."""
         rows = self.results.current if selection.get("layout") else self.results.newest
-        if not (chosen := _chosen(selection)):
+        if not (choices := chosen(selection)):
             return rows
         found = []
-        for coordinate, value in chosen:
+        for coordinate, value in choices:
             labels = self._labels_by(known_name("selection", coordinate, (*COORDINATES, "workload", "family")))
             if (value,) not in labels:
                 known = {str(each) for (each,) in labels} | {*FORESEEN.get(coordinate, ())}
@@ -122,12 +116,9 @@ class Parts:
             return table
         message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
         numbers = {"shown": self.language.number(len(first)), "count": self.language.number(len(lines))}
-        return f"{table}\n\n{self.more(self.words.say(message, **numbers), selection or {})}\n{{ .table-rest }}"
-
-    def more(self, message: str, selection: Selection) -> str:
-        """Say that tables leave something out, and where it is."""
-        link = Markup('<a href="{}">{}</a>').format(*self.in_explorer(selection))
-        return self.words.sentences((escape(message), link))
+        link = Markup('<a href="{}">{}</a>').format(*self.in_explorer(selection or {}))
+        rest = self.words.sentences((self.words.say(message, **numbers), link))
+        return f"{table}\n\n{rest}\n{{ .table-rest }}"
 
     def nothing(self, text: str = "") -> str:
         """Say that there is no record, or another text."""
@@ -140,29 +131,6 @@ class Parts:
         return str(Markup('<ul class="{}">\n{}</ul>').format(name, lines))
 
     # ── Charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def bars(self, kind: str, draw: Draw, selection: Selection) -> str:
-        """Return a chart with bars for each of the selected rows; "" where they are few, which a table says as fast.
-
-        Bars for each of many would be a wall. Their distribution shows them once, in place of the speedups.
-        """
-        cells = self.select(selection)
-        if cells.empty:
-            return self.nothing()
-        if len(cells) > MOST_BARS:
-            return self.distribution(selection) if kind == "speedup" and is_comparison(cells).any() else ""
-        return self._chart(kind, draw, cells, selection) if len(cells) >= FEWEST_BARS else ""
-
-    def distribution(self, selection: Selection) -> str:
-        """Return a chart of the distribution of the speedups of the selected rows."""
-        cells = self.select(selection)
-        if not is_comparison(cells).any():
-            return self.nothing()
-        return self._chart("overview", charts.overview, cells, selection)
-
-    def _chart(self, kind: str, draw: Draw, cells: pd.DataFrame, selection: Selection) -> str:
-        name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
-        return self.figure(name, draw(self.rows_of(cells.index), self.language), self.in_explorer(selection))
 
     def figure(self, name: str, chart: Chart, data: tuple[str, str]) -> str:
         """Return a chart, whose drawings go to `emit`, with an address and a label of its data.
@@ -195,8 +163,8 @@ class Parts:
 
     def in_explorer(self, selection: Selection) -> tuple[str, str]:
         """Return the address of these records in the explorer, which has no families, and its label."""
-        chosen = [each for each in _chosen({"layout": CONTIGUOUS, **selection}) if each[0] != "family"]
-        address = f"{self.relative('explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
+        choices = [each for each in chosen({"layout": CONTIGUOUS, **selection}) if each[0] != "family"]
+        address = f"{self.relative('explorer.md')}{f'#{urlencode(choices)}' if choices else ''}"
         return address, self.language.gettext("Open these records in the explorer")
 
     def address(self, kind: str, slug: str, page: str = "") -> str:
@@ -220,7 +188,8 @@ class Parts:
         return f"models/families/{slug}.md" if kind == "family" else f"devices/{slug}.md"
 
 
-def _chosen(selection: Selection) -> list[tuple[str, Any]]:
+def chosen(selection: Selection) -> list[tuple[str, Any]]:
+    """Return the coordinates that are chosen, with slugs for objects of the atlas."""
     known = ((coordinate, value) for coordinate, value in sorted(selection.items()) if value is not None)
     return [(coordinate, getattr(value, "slug", value)) for coordinate, value in known]
 

@@ -7,16 +7,14 @@ are described in `generator.pages.atlas` and `generator.pages.gains`. Keyword ar
 
 Where no record has what a table or chart shows, a sentence says so in its place. A page that leaves its section out
 asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for ``mode_table``, and
-likewise ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``recompile_rows``, ``version_rows`` and
-``compile_rows`` (``compile_cost_table``, ``break_even_table``).
+likewise ``efficiency_rows``, ``cause_rows``, ``recompile_rows``, ``version_rows`` and ``compile_rows``
+(``compile_cost_table``, ``break_even_table``).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from textwrap import indent
 from typing import Any
 
 import jinja2
@@ -25,9 +23,10 @@ from markupsafe import Markup, escape
 from bench.records.record import Workload
 from generator.data import schema
 from generator.data.digits import RowFigure
+from generator.data.families import slugify
 from generator.data.load import Results
 from generator.data.registry import N_, N_n
-from generator.data.selection import where
+from generator.data.selection import is_comparison, where
 from generator.figures import charts, matrix, tables
 from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
@@ -36,14 +35,11 @@ from generator.languages.language import Language
 from generator.pages import decision, documents, downloads, explorer, frontier, sizes, startup
 from generator.pages.atlas import Atlas
 from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
-from generator.pages.parts import Emit, Parts, RowTable, known_name
+from generator.pages.parts import Emit, Parts, RowTable, chosen, known_name
 from generator.pages.site_file import DATA, named_by_content
 
 MODULES = (documents, frontier, startup, sizes)
 """Modules with functions for pages."""
-
-MOST_FOLDED = 90
-"""Lines of the table of "Should I compile?", which only readers without scripts see: the others have the form."""
 
 NOUNS = {
     "model": N_n("%(count)s model", "%(count)s models"),
@@ -173,8 +169,6 @@ ROW_TABLES: Mapping[str, RowTable] = {
         tables.efficiency_rows,
         tables.efficiency,
     ),
-    "breaks_table": (N_("Graph breaks, with the reasons that PyTorch gives"), tables.break_rows, tables.graph_breaks),
-    "skips_table": (N_("Skipped CUDA graphs, with the reasons that PyTorch gives"), tables.skip_rows, tables.skips),
     "recompiles_table": (N_("How often each model is recompiled"), tables.recompile_rows, tables.recompiles),
     "versions_table": (N_("Compiled and eager latency by PyTorch version"), tables.version_rows, tables.versions),
     "throughput_table": (
@@ -229,11 +223,6 @@ class Functions(Parts):
             cells = where(cells, cells["workload"] == "throughput")
         return self.table(tables.families(cells), self.language.gettext("Models by family"))
 
-    def rates_table(self, **selection: Any) -> str:
-        """The fastest model of each family, of runs of one variant alone."""
-        lines = tables.rates(self.select(selection))
-        return self.table(lines, self.language.gettext("Images per second of the fastest model in each family"))
-
     def environment_table(self, **selection: Any) -> str:
         """Devices and software behind the figures."""
         lines = tables.environment(self.select(selection))
@@ -262,26 +251,25 @@ class Functions(Parts):
         )
         return str(Markup('<dl class="sources">\n{}</dl>').format(Markup().join(items)))
 
+    def explorer_link(self, **selection: Any) -> str:
+        """A link to the selected records in the explorer."""
+        return Markup('<a href="{}">{}</a>').format(*self.in_explorer(selection))
+
     # Charts
-
-    def latency_chart(self, *, brief: bool = False, **selection: Any) -> str:
-        """Latency of both variants of a few rows."""
-        return self.bars("latency", partial(charts.latency, brief=brief), selection)
-
-    def speedup_chart(self, **selection: Any) -> str:
-        """Speedup of each model at each batch size, or the distribution of many."""
-        return self.bars("speedup", charts.speedup, selection)
 
     def overview_chart(self, **selection: Any) -> str:
         """Distribution of the speedup on every device."""
-        return self.distribution(selection)
+        cells = self.select(selection)
+        if not is_comparison(cells).any():
+            return self.nothing()
+        name = slugify(" ".join(("overview", *(f"{coordinate} {value}" for coordinate, value in chosen(selection)))))
+        return self.figure(name, charts.overview(self.rows_of(cells.index), self.language), self.in_explorer(selection))
 
     # What decides the gain
 
     def gain_table(self, of: str, *, device: str = "") -> str:
-        """Changes in throughput: ``families``, ``intensity``, ``gpus`` (how well the gains on one tell those on
-        another), ``losses`` and ``types``; of a device with two versions ``history``, ``regressions`` and ``equal``
-        batches."""
+        """Changes in throughput: ``families``, ``intensity``, ``losses``, ``layouts`` and ``types``; of a device with
+        two versions ``history``, ``regressions`` and ``equal`` batches."""
         gains = gains_of(self.results)
         by_device = {history.device: history for history in gains.history}
         subject = by_device[known_name("device with several versions", device, by_device)] if device else gains
@@ -328,26 +316,15 @@ class Functions(Parts):
         return self.words.say(message, sources=sources, devices=self.words.names(devices))
 
     def decision_helper(self, *, short: bool = False) -> str:
-        """A form that answers, whose records go to `emit`, and the table of all records for readers without scripts.
-
-        The `short` one has no table, and its answer leads to the page that has all of it.
-        """
-        results, cells = self.results, self.atlas.cells
-        if cells.empty:
+        """A form that answers, whose records go to `emit`. A `short` one leads to the page with the whole answer."""
+        if self.atlas.cells.empty:
             return self.nothing()
         addresses = {
-            slug: self.shared(f"{DATA}/should-i-compile/{slug}.json", partial(decision.of_device, results, slug))
+            slug: self.shared(f"{DATA}/should-i-compile/{slug}.json", partial(decision.of_device, self.results, slug))
             for slug in (device.slug for device in self.atlas.judged)
         }
-        families = self.relative("models/families/each.md")
-        if short:
-            return decision.form(self.atlas, addresses, families, self.relative("should-i-compile.md"))
-        headline = self.language.gettext("The newest record of each benchmark case")
-        latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
-        table = self.table(decision.lines(latencies), headline, latencies, most=MOST_FOLDED)
-        title = self.language.gettext("All records as a table")
-        folded = f'???+ decision-records "{title}"\n\n{indent(table, "    ")}\n'
-        return f"{decision.form(self.atlas, addresses, families)}\n\n{folded}"
+        whole = self.relative("should-i-compile.md") if short else ""
+        return decision.form(self.atlas, addresses, self.relative("models/families/each.md"), whole)
 
     def explorer(self) -> str:
         """Every record in one table that a script fills; its records go to `emit`."""
@@ -367,42 +344,16 @@ class Functions(Parts):
     # Files
 
     def downloads(self) -> str:
-        """Links to all rows as CSV and JSON, which go to `emit`."""
-        count = len(self.results.table)
-        counted = self.words.counted(self.language.ngettext(*NOUNS["row"], count), count)
-        items = []
-        for kind, made in (("csv", downloads.as_csv), ("json", downloads.as_json)):
-            address = self.shared(f"{_CELLS}.{kind}", partial(made, self.results))
-            link = Markup('<a href="{}" download>{}</a>').format(address, self.words.value(kind.upper()))
-            items.append(self.words.noted(link, counted))
-        return self.html_list("downloads", items)
-
-    def addresses(self) -> str:
-        """The addresses of the files below the site's, with the content of each; the schemas go to `emit`."""
-        gettext, items, folder = self.language.gettext, [], f"{DATA}/v{schema.VERSION}"
-        of_table, of_record = (partial(_as_json, each) for each in (schema.table_schema, schema.record_schema))
+        """The addresses of all rows as files, which go to `emit`, and of the list of pages, with their content."""
+        gettext, items, stem = self.language.gettext, [], f"{DATA}/v{schema.VERSION}"
+        table, rows = f"{stem}/compile-atlas", self.results
         for uri, described, made in (
-            (f"{_CELLS}.csv", gettext("every row of every run"), partial(downloads.as_csv, self.results)),
-            (f"{_CELLS}.json", gettext("the same as JSON"), partial(downloads.as_json, self.results)),
-            (f"{folder}/schema.json", gettext("what each column means, as JSON Schema"), of_table),
-            (f"{folder}/record.schema.json", gettext("a line of a run file, as JSON Schema"), of_record),
-            (schema.V1_URI, gettext("the columns of version 1, as JSON Schema"), partial(schema.V1.read_text, "utf-8")),
-            ("feed.xml", gettext("an Atom feed of new records"), None),
+            (f"{table}.csv", gettext("every row of every run"), partial(downloads.as_csv, rows)),
+            (f"{table}.json", gettext("the same as JSON"), partial(downloads.as_json, rows)),
+            (f"{stem}/schema.json", gettext("what each column means, as JSON Schema"), schema.table_schema),
             ("llms.txt", gettext("a list of all pages as Markdown, for language models"), None),
         ):
             address = self.shared(uri, made) if made else self.relative(uri)
             link = Markup('<a href="{}"><code>{}</code></a><br>{}')
             items.append(link.format(address, self.words.value(uri), self.words.phrase(described)))
         return self.html_list("addresses", items)
-
-    def citation(self) -> str:
-        """The entry for a bibliography."""
-        root = self.site.removesuffix(self.language.prefix)  # the same in all languages
-        return documents.listing(downloads.bibtex(self.results, root), "bibtex")
-
-
-_CELLS = f"{DATA}/v{schema.VERSION}/compile-atlas"
-
-
-def _as_json(of: Callable[[], Any]) -> str:
-    return f"{json.dumps(of(), ensure_ascii=False, indent=2)}\n"

@@ -19,8 +19,7 @@ from mkdocs.structure.pages import Page
 
 from generator.pages.guide import Edition, Guide
 from generator.pages.pages import PageFile
-from generator.pages.site_file import SiteFile
-from generator.site.for_programs import files_for_programs
+from generator.site.list_of_pages import NAME, list_of_pages
 
 SEARCH = "material/search"
 SEARCH_INDEX = "search/search_index.json"
@@ -39,7 +38,6 @@ class SiteOnDemand:
         self._env: jinja2.Environment | None = None
         self._theme_files: list[File] = []
         self._pages: dict[str, tuple[File, PageFile]] = {}  # by the path of their HTML
-        self._programs: dict[str, SiteFile] = {}
         self._built: set[str] = set()  # of this edition
 
     def page(self, path: str) -> Path | None:
@@ -65,7 +63,7 @@ class SiteOnDemand:
             self._build_page(path)
         elif (name := path.removesuffix(".gz")) in self.config.theme.static_templates:
             _build_theme_template(name, self._env, self.files, self.config, self.nav)
-        elif file := self._programs.get(path) or self._guide.find(path):
+        elif file := list_of_pages(edition, self.config) if path == NAME else self._guide.find(path):
             target = Path(self.config.site_dir, path)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(file.content_bytes)
@@ -106,7 +104,6 @@ class SiteOnDemand:
         # Reading a page for the search index takes a quarter of its time.
         config.plugins[SEARCH].config.enabled = not Path(config.site_dir, SEARCH_INDEX).is_file()
         self.config, self.files, self.nav, self._pages, self._built = config, files, nav, pages, set()
-        self._programs = {file.uri: file for file in files_for_programs(edition, self._guide.results, config)}
         for path, (_, page) in pages.items():
             if page.title is None:  # the navigation shows its first heading
                 self._read(path)

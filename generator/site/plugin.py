@@ -32,7 +32,7 @@ from generator.pages.guide import Guide
 from generator.pages.pages import PageFile
 from generator.site import PLUGIN, search
 from generator.site.build import build_all, put_into_place, told
-from generator.site.for_programs import files_for_programs
+from generator.site.list_of_pages import list_of_pages
 from generator.site.policy import stopped
 from generator.site.preview import PreviewServer, check_address
 from generator.site.publishing import address, refuse_uncommitted, uncommitted_runs
@@ -160,7 +160,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         they are asked for."""
         if not self.config.language:
             return Files([])
-        edition, results = self.guide.edition(self.config.language), self.guide.results
+        edition = self.guide.edition(self.config.language)
         self._pages = {page.uri: page for page in edition.pages}
         searching = config.plugins["material/search"]
         searching.search_index = search.SearchIndex(edition.language.code, **searching.config)
@@ -173,7 +173,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             kept.append(file)
         if self._command == "serve":
             return Files(kept)
-        made = (*edition.files, *files_for_programs(edition, results, config))
+        made = (*edition.files, list_of_pages(edition, config))
         others = (file for file in made if file.uri not in self._pages)
         return Files([*kept, *(File.generated(config, file.uri, content=file.content) for file in others)])
 

@@ -163,7 +163,6 @@ def labels(language: Language, site_name: str) -> dict[str, str]:
         "descending": gettext("Sort in descending order"),
         "copied": gettext("Copied"),
         "copy": gettext("Copy as Markdown"),
-        "feed": gettext("New records"),
         "logo": gettext("%(name)s logo") % {"name": site_name},
     }
     html = {

@@ -23,7 +23,7 @@ from generator.languages.catalogs import ROOT
 from generator.languages.page_source import authored_files
 from generator.pages.guide import Edition, Guide
 from generator.site import PLUGIN
-from generator.site.for_programs import files_for_programs
+from generator.site.list_of_pages import list_of_pages
 from generator.site.settings import settings_of
 
 MARKER = ".staged"
@@ -58,7 +58,7 @@ def stage(out: Path, root: Path = ROOT) -> int:
             path = out / language.code / uri
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / "docs" / uri, path)
-        for file in (*edition.files, *files_for_programs(edition, guide.results, own)):
+        for file in (*edition.files, list_of_pages(edition, own)):
             path = out / language.code / file.uri
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.content_bytes)

@@ -68,7 +68,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = settings.read_text(encoding="utf-8")
     settings.write_text(f"{text}\nrepo_url: https://example.org/atlas\n", encoding="utf-8")
     home = project / "docs" / "index.md"
-    chart = '{{ speedup_chart(device="a100") }}'
+    chart = '{{ overview_chart(device="a100") }}'
     home.write_text(f"{home.read_text(encoding='utf-8')}\n{chart}\n", encoding="utf-8")
     for code in ("ko", "fa"):
         add_language(code, project)
@@ -100,7 +100,7 @@ def test_charts_and_cards_need_nothing_for_a_new_language(grown: Path) -> None:
     assert '<html lang="ko"' in pages["ko"]
     assert '<body dir="rtl"' in pages["fa"]
     shown = {code: re.findall(r'src="../(assets/charts/[^"#]+)', page) for code, page in pages.items()}
-    assert shown["ko"] == ["assets/charts/speedup-device-a100.svg", "assets/charts/speedup-device-a100.dark.svg"]
+    assert shown["ko"] == ["assets/charts/overview-device-a100.svg", "assets/charts/overview-device-a100.dark.svg"]
     assert shown["fa"] == [name.replace("a100.", "a100.rtl.") for name in shown["ko"]]
     for path in (*shown["ko"], *shown["fa"], "cards/index.png"):
         assert (grown / path).is_file()

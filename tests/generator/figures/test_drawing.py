@@ -11,14 +11,13 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 from generator.figures import drawing
-from generator.figures.drawing import COLOURS, WIDTH, Box, Canvas, Curve, Curves, Drawing, Mark, Row, Steps
+from generator.figures.drawing import COLOURS, WIDTH, Box, Canvas, Curve, Drawing, Mark, Row, Steps
 
 names = st.text("abcdefghijklmnopqrstuvwxyz_0123456789.-", min_size=1, max_size=40)
 values = st.floats(0.02, 50)
-marks = st.builds(Mark, values, st.sampled_from(["gain", "loss", "zero"]), low=values, high=values)
+marks = st.builds(Mark, values, st.sampled_from(["gain", "loss", "zero"]))
 figures = st.sampled_from(["1.52×", "12,345.6 → 9,876.5", "OOM", "–"])
 bars = st.builds(Row, names, st.tuples(marks, marks), st.tuples(figures, figures))
-dots = st.builds(Row, names, st.tuples(marks, st.none() | marks), st.tuples(figures))
 boxes = st.builds(
     Row,
     names,
@@ -26,7 +25,7 @@ boxes = st.builds(
     box=st.lists(values, min_size=1).map(Box.of),
     extremes=st.just(()) | st.tuples(names) | st.tuples(names, names),
 )
-drawings = st.sampled_from([("bars", bars), ("dots", dots), ("boxes", boxes)]).flatmap(
+drawings = st.sampled_from([("bars", bars), ("boxes", boxes)]).flatmap(
     lambda kind: st.builds(
         Drawing,
         st.just(kind[0]),
@@ -60,15 +59,13 @@ def test_no_text_overlaps_another_or_leaves_the_picture(drawn: Drawing, mirrored
         assert across < 1 or down < 3, (first, second)
 
 
-ONE = Drawing("bars", (Row("ViT", (Mark(1.5, "gain"),), ("1.50×",)), Row("BeiT", (None,), ("OOM",))))
+ONE = Drawing("bars", (Row("ViT", (Mark(1.5, "gain"),), ("1.50×",)), Row("BeiT", (), ("OOM",))))
 LINES = (Curve((4.0, 2.0, 1.0), "eager", 6), Curve((4.0, 2.0, 1.0), "compiled", 2, dashed=True))
-
-
 STEPS = Steps(((100.0, 90.0, "a"), (1000.0, 80.0, "b")), ((200.0, 90.0, "a"), (3000.0, 81.0, "c")))
 
 
 @pytest.mark.parametrize("drawn", [ONE, LINES, STEPS])
-def test_the_same_drawing_gives_the_same_bytes_without_a_date(drawn: Drawing | Curves | Steps) -> None:
+def test_the_same_drawing_gives_the_same_bytes_without_a_date(drawn: drawing.Picture) -> None:
     first, again = (drawing._saved(drawn, mirrored=False) for _ in range(2))
     assert first == again
     assert b"<dc:date>" not in first

@@ -57,15 +57,8 @@ def test_the_page_shows_the_programs_and_their_output(code: str, tmp_path: Path)
     assert "Optimizer.zero_grad" in text
     assert f"{captured.k_fold['compiled']['held_out']['r2']:.4f}" in text
     assert re.search(r'href="[^"]*data/examples/k_fold\.py" download', text)
-    losses = captured.k_fold["eager"]["held_out_losses"]
-    (alt,) = set(re.findall(r'<img src="[^"]*charts/loss[^"]*" alt="([^"]*)"', text))
-    assert all(f"{loss:.3f}" in alt for loss in (losses[0], losses[-1]))
-    assert text.count('<span class="key-') == 4
     files = {file.uri: file.content for file in expressions.emitted}
     assert files["data/examples/k_fold.py"] == Path("docs/examples/k_fold.py").read_text("utf-8")
-    _, first, *others = str(files["data/losses.csv"]).splitlines()
-    assert first.startswith(f"1,{captured.k_fold['eager']['train_losses'][0]},")
-    assert len(others) == captured.k_fold["epochs"] - 1
 
 
 def test_without_captured_output_the_page_says_how_to_make_it(tmp_path: Path) -> None:

@@ -217,9 +217,10 @@ def test_tags_redirects_and_unlisted_pages_are_there_and_drafts_are_not(ours: Pa
 
 
 def test_addresses_without_folders_lead_to_pages(tmp_path: Path) -> None:
-    pages = ("explorer.md", "devices/each.md", "models/each.md")
+    pages = ("explorer.md", "data.md", "devices/each.md", "models/each.md")
     project = small_project(tmp_path, *pages, languages=("en", "ar"))
     with_settings(project, {"docs_dir: docs\n": "docs_dir: docs\nuse_directory_urls: false\n"})
+    (project / "docs" / "data.md").write_text("# The data {#download}\n", encoding="utf-8")
     for uri in ("devices/each.md", "models/each.md"):
         (project / "docs" / uri).write_text(DEVICE.replace("device", uri.split("s/")[0]), encoding="utf-8")
     done = in_project(project, "mkdocs", "build")  # not strict: the explorer names other pages

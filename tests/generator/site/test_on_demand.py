@@ -74,7 +74,7 @@ class Writer:
         for code in self.sites:
             pages = list(self.addresses(code))
             twins = [address.replace(".html", ".md") for address in pages]
-            for path in (*pages, *twins, "sitemap.xml", "404.html", "llms.txt", "feed.xml"):
+            for path in (*pages, *twins, "sitemap.xml", "404.html", "llms.txt"):
                 self.build(code, path)
                 found[f"{code} {path}"] = (self.site / PREFIXES[code] / path).read_bytes()
         return found
@@ -166,14 +166,14 @@ def test_a_page_that_is_gone_leaves_nothing_behind(project: Path, tmp_path: Path
     assert not (tmp_path / "site/ar/another/index.html").exists()
 
 
-CHART = "assets/charts/latency-device-a100.svg"
+CHART = "assets/charts/overview-device-a100.svg"
 
 
 def test_a_chart_comes_from_the_page_that_was_asked_for_in_any_language_and_never_from_older_records(
     project: Path, tmp_path: Path
 ) -> None:
     here = shutil.copytree(project, tmp_path / "project", symlinks=True)
-    insert(here / "docs/devices/each.md", "latency_table(device=device.slug)", "latency_chart(device=device.slug)")
+    insert(here / "docs/devices/each.md", "latency_table(device=device.slug)", "overview_chart(device=device.slug)")
     writer = Writer(here, tmp_path / "site")
     writer.build("ja", "devices/a100/index.html")
     writer.build("en", CHART)

@@ -41,7 +41,6 @@ def _small() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(atlas, "FEW", 8)
         patch.setattr(parts, "MOST_LINES", 40)
-        patch.setattr(parts, "MOST_BARS", 30)
         yield
 
 

@@ -1,40 +1,22 @@
-"""Files for readers that are programs: the Atom feed of new records, and the list of pages for language models.
+"""The list of pages for language models, as https://llmstxt.org describes it.
 
-Takes an `Edition`, the `Results` and the settings of its site; returns one file each.
+Takes an `Edition` and the settings of its site; returns ``llms.txt``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
-from generator.data.load import Results
-from generator.figures.markup import render
 from generator.languages.typography import in_markdown
-from generator.pages import feed
 from generator.pages.guide import Edition
 from generator.pages.site_file import SiteFile, page_path
 
-
-def files_for_programs(edition: Edition, results: Results, settings: Mapping[str, Any]) -> tuple[SiteFile, SiteFile]:
-    """Return ``feed.xml`` and ``llms.txt`` of an edition."""
-
-    def made() -> str:
-        return render(
-            "feed.xml.jinja",
-            entries=feed.entries(results, edition.language),
-            feed_id=feed.urn(edition.language.code),
-            first_moment=feed.FIRST_MOMENT,
-            language=edition.language,
-            settings=settings,
-        )
-
-    return SiteFile("feed.xml", made), SiteFile("llms.txt", partial(_list_of_pages, edition, settings))
+NAME = "llms.txt"
 
 
-def _list_of_pages(edition: Edition, settings: Mapping[str, Any]) -> str:
-    """Return the guide as https://llmstxt.org describes it: each page as Markdown, in the order of the navigation."""
+def list_of_pages(edition: Edition, settings: Mapping[str, Any]) -> SiteFile:
+    """Return the list: each page as Markdown, in the order of the navigation, and the downloads."""
     gettext, address, root = edition.language.gettext, settings["site_url"] or "", settings["extra"]["root"]
     has_folders = settings.get("use_directory_urls", True)
     pages = {page.uri: page for page in edition.pages}
@@ -61,15 +43,11 @@ def _list_of_pages(edition: Edition, settings: Mapping[str, Any]) -> str:
         "compile-atlas.json": gettext("the same as JSON"),
         "schema.json": gettext("what each column means, as JSON Schema"),
     }
-    news = gettext("an Atom feed of new records")
-    sections[gettext("Data files")] = [
-        *(f"- [{name}]({root}data/v2/{name}): {text}" for name, text in downloads.items()),
-        f"- [feed.xml]({address}feed.xml): {news}",
-    ]
+    sections[gettext("Data files")] = (f"- [{name}]({root}data/v2/{name}): {text}" for name, text in downloads.items())
     about = gettext(
         "Each page is also available as Markdown: add index.md to its address. All numbers come from the same records."
     )
     parts = [f"# {settings['site_name']}", f"> {settings['site_description']}", about]
     for title, lines in sections.items():
         parts += [f"## {in_markdown(title)}", "\n".join(lines)]
-    return "\n\n".join(parts) + "\n"
+    return SiteFile(NAME, "\n\n".join(parts) + "\n")
