@@ -273,6 +273,7 @@ LINES = _registry(
     Column(tuple, "modes", "modes of torch.compile", N_("Modes")),
     Column(tuple, "batch_sizes", "batch sizes", N_("Batch sizes"), "figure"),
     _text("why", "causes as sentences", N_("Why"), "prose", detail=True),
+    _text("location", "where in the code a graph ended", N_("Code location"), "prose"),
     Column(dict, "version_change", "by variant", N_("Change from oldest to newest"), "rate_change", decisive=True),
     _whole("date", "label of a row with the date", N_("Date"), detail=True),
     _whole("source", "label of a row of the source", N_("Source")),

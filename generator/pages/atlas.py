@@ -76,6 +76,8 @@ class _Cells:
     mode_rows = _rows_by(tables.mode_rows)
     efficiency_rows = _rows_by(tables.efficiency_rows)
     cause_rows = _rows_by(tables.cause_rows)
+    break_rows = _rows_by(tables.break_rows)
+    skip_rows = _rows_by(tables.skip_rows)
     recompile_rows = _rows_by(tables.recompile_rows)
     version_rows = _rows_by(tables.version_rows)
     throughput_rows = _rows_by(tables.throughput_rows)
