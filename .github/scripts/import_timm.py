@@ -1,9 +1,10 @@
-"""Import the inference benchmarks that timm has published or corrected since they were last imported.
+"""Import the inference benchmarks and accuracies that timm has published or corrected since they were last imported.
 
-Asks GitHub for the folder of timm's results; writes run files and prints Markdown for the reviewer, or says that there
-is nothing new. A file is new if it was changed on a later day than the record that names it is of, or, if none does,
-than the newest imported file: those that were older when the atlas began are left out. Both variants of a setup are
-imported together. Only names that the importer knows are asked for, and only so many bytes are read.
+Asks GitHub for the folder of timm's results; writes run files and the table of accuracies, and prints Markdown for the
+reviewer, or says that there is nothing new. A file is new if it was changed on a later day than the record that names
+it is of, or, if none does, than the newest imported file: those that were older when the atlas began are left out. Both
+variants of a setup are imported together. Only names that the importer knows are asked for, and only so many bytes are
+read.
 
     python .github/scripts/import_timm.py
 """
@@ -37,11 +38,17 @@ from bench.records.run_file import read, run_files  # noqa: E402
 
 REPOSITORY, FOLDER = "huggingface/pytorch-image-models", "results"
 
+ACCURACIES, COPY = "results-imagenet.csv", "timm-imagenet.csv"
+"""Timm's table of accuracies, and its copy, whose first line has the source, its date and licence."""
+
 PREFIX = "benchmark-infer-"
 """What the names of the files begin with that are worth a word if they are left out."""
 
+RAW = "application/vnd.github.raw+json"
+"""The form in which GitHub answers with a file as it is."""
+
 MAX_BYTES = 4 * 1024 * 1024
-"""Limit for one answer. The largest file of today has 100 kB, the listing 60."""
+"""Limit for one answer. The largest file of today has 130 kB, the listing 60."""
 
 Day = Annotated[str, msgspec.Meta(pattern=r"^20\d\d-[01]\d-[0-3]\dT")]
 Answer = TypeVar("Answer")
@@ -95,17 +102,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     entries = asked(f"contents/{FOLDER}?ref={head.sha}", list[Entry])
     settings, left_out = set_up([entry.name for entry in entries if entry.type == "file"])
     imported: dict[Path, list[Record]] = {}
-    for setup, setting in settings.items():
+    for setting in settings.values():
         names = setting.files.values()
         since = max((known[name] for name in names if name in known), default=max(known.values(), default=""))
         setting.day = max(published(name, head.sha) for name in names)
         if setting.day > since:
             try:
-                refuse(setup, setting)
                 imported |= importing(setting, head.sha, options.out)
             except AtlasError as error:
                 left_out |= dict.fromkeys(names, error.what)
     print("\n".join(report(imported, left_out, head.sha)))
+    copy_accuracies(head.sha, options.out / COPY)
     return 0
 
 
@@ -130,12 +137,13 @@ def set_up(names: Sequence[str]) -> tuple[Mapping[Setup, Setting], dict[str, str
     return settings, left_out
 
 
-def refuse(setup: Setup, setting: Setting) -> None:
-    """Raise `AtlasError` for files that add nothing to the atlas."""
-    if setup.accelerator == "cpu":
-        raise AtlasError("is about a CPU", where=setup.run, remedy="import it by hand")
-    if "compiled" not in setting.files:
-        raise AtlasError("has no compiled figures yet", where=setup.run, remedy="wait for them")
+def copy_accuracies(commit: str, copy: Path) -> None:
+    """Copy the table of accuracies if it is newer, and say so."""
+    _, _, known, *_ = copy.read_text(encoding="utf-8").split(maxsplit=3)
+    if (day := published(ACCURACIES, commit)) > known:
+        head = f"# https://github.com/{REPOSITORY}/blob/main/{FOLDER}/{ACCURACIES} {day} Apache-2.0\n"
+        copy.write_bytes(head.encode() + answer(f"contents/{FOLDER}/{ACCURACIES}?ref={commit}", RAW))
+        print(f"\nThe accuracies on ImageNet are those of {day}.")
 
 
 def importing(setting: Setting, commit: str, out: Path) -> dict[Path, list[Record]]:
@@ -143,7 +151,7 @@ def importing(setting: Setting, commit: str, out: Path) -> dict[Path, list[Recor
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in setting.files.values()]
         for path in paths:
-            path.write_bytes(answer(f"contents/{FOLDER}/{path.name}?ref={commit}", "application/vnd.github.raw+json"))
+            path.write_bytes(answer(f"contents/{FOLDER}/{path.name}?ref={commit}", RAW))
         return import_("timm", ImportOptions(files=tuple(paths), date=setting.day), out)
 
 
@@ -187,7 +195,7 @@ def answer(what: str, form: str) -> bytes:
 def report(imported: Mapping[Path, Sequence[Record]], left_out: Mapping[str, str], commit: str) -> Iterator[str]:
     """Yield lines of Markdown: the runs with their counts, their files and flags, and what was left out."""
     if not imported:
-        yield "timm has published nothing new."
+        yield "timm has published no new benchmarks."
     else:
         yield "## timm has published new benchmarks\n"
         yield "| run | device | torch | published | records | both variants | unequal batches | toys |"

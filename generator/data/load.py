@@ -26,7 +26,7 @@ from generator.data.families import family_slug
 from generator.data.lint import Anomaly, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
-from generator.data.rows import Rounds, frame, rows_of
+from generator.data.rows import CONTIGUOUS, Rounds, frame, rows_of
 from generator.data.selection import ORDERS, Records, Row, is_trusted, plain, where
 
 MOST_LISTED = 20
@@ -46,6 +46,7 @@ class Results:
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
     accuracies: Mapping[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
     """The weights with the best ImageNet top-1, and that share, by timm's architecture and image size (``224×224``)."""
+    accuracies_date: str = ""
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -70,7 +71,7 @@ class Results:
     def newest(self) -> pd.DataFrame:
         """Those in torch's own memory layout, which pages show unless they ask for another: a table, a median or a
         ranking never has two."""
-        return where(self.current, self.current["layout"] == "")
+        return where(self.current, self.current["layout"] == CONTIGUOUS)
 
     @cached_property
     def trusted(self) -> frozenset[int]:
@@ -144,6 +145,7 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
                     where=f"{path}: $.run",
                     remedy="remove one of the two files, or give its records a different run name",
                 )
+    accuracies_date, accuracies = _accuracies(results / "published" / "timm-imagenet.csv")
     table = _named(pd.concat(tables or [frame({})], ignore_index=True))
     order = _order(table)
     return Results(
@@ -152,20 +154,25 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
         examples=newest_capture(results),
         selfchecks=newest_of_each_device(results),
         own_runs=own_runs,
-        accuracies=_accuracies(results / "published" / "timm-imagenet.csv"),
+        accuracies=accuracies,
+        accuracies_date=accuracies_date,
     )
 
 
-def _accuracies(path: Path) -> Mapping[tuple[str, str], tuple[str, float]]:
+def _accuracies(path: Path) -> tuple[str, Mapping[tuple[str, str], tuple[str, float]]]:
+    """Return the date of the accuracies, which the first line states after their address, and the accuracies."""
     if not path.exists():
-        return {}
+        return "", {}
+    kinds = {"model": str, "img_size": int, "top1": float}
     try:
-        table = pd.read_csv(path, usecols=["model", "img_size", "top1"], dtype={"img_size": int, "top1": float})
+        with path.open(encoding="utf-8") as file:
+            _, _, date, *_ = file.readline().split()
+            table = pd.read_csv(file, usecols=[*kinds], dtype=kinds)
     except ValueError as error:
         raise AtlasError(f"cannot be read: {error}", where=str(path), remedy="copy it from timm again") from None
     table = table.sort_values("top1", kind="stable")  # of an architecture and size, the last and best counts
     rows = zip(table["model"], table["img_size"], table["top1"], strict=True)
-    return {(name.partition(".")[0], f"{size}×{size}"): (name, top1 / 100) for name, size, top1 in rows}
+    return date, {(name.partition(".")[0], f"{size}×{size}"): (name, top1 / 100) for name, size, top1 in rows}
 
 
 # ── Columns that depend on other files ────────────────────────────────────────────────────────────────────────────────

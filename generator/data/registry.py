@@ -104,7 +104,7 @@ COORDINATES = _registry(
     _text("dynamic", "auto, true or false; marked: the batch size alone varies", N_("Dynamic shapes"), detail=True),
     _text("weights", "random or pretrained", N_("Weights"), detail=True),
     _text("input_size", "height×width, empty where not recorded", N_("Input (pixels)"), unit="pixels", detail=True),
-    _text("layout", "channels_last; empty for torch's own", N_("Memory layout"), detail=True),
+    _text("layout", "contiguous (torch's own) or channels_last", N_("Memory layout"), explorer=True, detail=True),
     _whole("threads", "threads of torch, on a CPU only", N_("Threads"), "number", detail=True),
     _text("origin", "measured or published", N_("Source"), explorer=True),
 )
@@ -273,6 +273,7 @@ LINES = _registry(
     Column(tuple, "modes", "modes of torch.compile", N_("Modes")),
     Column(tuple, "batch_sizes", "batch sizes", N_("Batch sizes"), "figure"),
     _text("why", "causes as sentences", N_("Why"), "prose", detail=True),
+    _text("location", "where in the code a graph ended", N_("Code location"), "prose"),
     Column(dict, "version_change", "by variant", N_("Change from oldest to newest"), "rate_change", decisive=True),
     _whole("date", "label of a row with the date", N_("Date"), detail=True),
     _whole("source", "label of a row of the source", N_("Source")),

@@ -26,6 +26,9 @@ from bench.statistics.starts import starts_of
 from generator.data.names import device_label, short_name
 from generator.data.registry import COLUMNS
 
+CONTIGUOUS = "contiguous"
+"""The memory layout of torch, unless told otherwise: NCHW."""
+
 TURNED = "eager:channels_last"
 """The variant that is eager in the other memory layout."""
 
@@ -127,7 +130,7 @@ def _facts(records: Sequence[Record], several: Sequence[Sequence[Record]]) -> di
         "compile_mode": [cell.compile_mode for cell in cells],
         "dynamic": [cell.dynamic for cell in cells],
         "input_size": ["×".join(map(str, cell.input_size or ())) for cell in cells],
-        "layout": ["channels_last" if cell.channels_last or cell.variant == TURNED else "" for cell in cells],
+        "layout": ["channels_last" if cell.channels_last or cell.variant == TURNED else CONTIGUOUS for cell in cells],
         "threads": [record.environment.threads if record.cell.device == "cpu" else None for record in records],
         "settings": [json.dumps(each.settings, sort_keys=True, ensure_ascii=False) for each in environments],
         "malloc": [_malloc(each) for each in environments],

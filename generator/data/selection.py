@@ -14,6 +14,7 @@ import pandas as pd
 from packaging.version import InvalidVersion, Version
 
 from bench.records.record import COMPARABLE
+from generator.data.rows import CONTIGUOUS
 
 if TYPE_CHECKING:
     from pandas.core.groupby import SeriesGroupBy
@@ -165,5 +166,10 @@ def dtype_order(dtype: str) -> tuple[bool, bool, str]:
     return dtype != "float32", dtype != "TF32", dtype
 
 
-ORDERS: Mapping[str, Callable[[str], Any]] = {"compile_mode": mode_order, "dtype": dtype_order, "torch": version_order}
+ORDERS: Mapping[str, Callable[[str], Any]] = {
+    "compile_mode": mode_order,
+    "dtype": dtype_order,
+    "layout": lambda layout: layout != CONTIGUOUS,
+    "torch": version_order,
+}
 """Sort keys of the columns whose values have an order of their own."""

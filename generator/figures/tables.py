@@ -11,6 +11,7 @@ else distinguishes the lines comes next, then the figures behind the conclusion,
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -140,15 +141,41 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return _pairs(cells, _labels(keys["malloc"], numbered(keys, alike)), "default", "keep")
 
 
+# ── Graphs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+break_rows = _among(lambda cells: cells["graph_break_reasons"] != "")
+skip_rows = _among(lambda cells: cells["cudagraph_skip_reasons"] != "")
 recompile_rows = _among(lambda cells: (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
 
 
+def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per place at which Dynamo ended a graph, with the modes in which it did."""
+    found = _elements(cells, "graph_break_reasons")
+    parts = {name: found["reason"].str.get(name) for name in ("reason", "location")}
+    return _by_mode(found.assign(**parts), *parts)
+
+
+def skips(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per reason for which CUDA graphs were skipped, with the modes in which they were."""
+    return _by_mode(_elements(cells, "cudagraph_skip_reasons"), "reason")
+
+
 def recompiles(cells: pd.DataFrame) -> pd.DataFrame:
-    """How often Dynamo traced each model again, with the modes that came out so: with the inputs of the measurement,
-    and when other batch sizes follow."""
+    """How often Dynamo traced again, with the modes that came out so: with the inputs of the measurement, and when
+    other batch sizes follow."""
+    return _by_mode(cells, "recompiles", "batch_size_recompiles", "dynamic")
+
+
+def _elements(cells: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return a row for each element of a column of JSON lists, as its reason."""
+    lists = cells[column].map(json.loads)
+    return cells[["model", "device", "compile_mode"]].assign(reason=lists).explode("reason")
+
+
+def _by_mode(cells: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """One line per model, device and value of these columns, with its modes."""
     ordered = cells.sort_values(["model", "device"], kind="stable")
-    counts = ("recompiles", "batch_size_recompiles", "dynamic")
-    return _lines(Groups(ordered, "model", "device", *counts), "model", *counts, "device", "modes")
+    return _lines(Groups(ordered, "model", "device", *columns), "model", *columns, "device", "modes")
 
 
 # ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -304,8 +304,6 @@ class Words:
                 return self.device(row)
             case "model":
                 return self.value(row["model_label"])
-            case "layout":
-                return self.value(value or "contiguous")
             case "batch_size" | "threads":
                 return "" if value is None else self.value(self.language.number(value))
             case _ if column in NAMES and value:

@@ -25,6 +25,7 @@ from generator.data.digits import RowFigure
 from generator.data.families import slugify
 from generator.data.load import Results
 from generator.data.names import location
+from generator.data.rows import CONTIGUOUS
 from generator.data.selection import Row as PlainRow, by_value, dtype_order, mode_order, version_order, where
 from generator.figures import tables
 from generator.figures.drawing import Box
@@ -75,6 +76,8 @@ class _Cells:
     mode_rows = _rows_by(tables.mode_rows)
     efficiency_rows = _rows_by(tables.efficiency_rows)
     cause_rows = _rows_by(tables.cause_rows)
+    break_rows = _rows_by(tables.break_rows)
+    skip_rows = _rows_by(tables.skip_rows)
     recompile_rows = _rows_by(tables.recompile_rows)
     version_rows = _rows_by(tables.version_rows)
     throughput_rows = _rows_by(tables.throughput_rows)
@@ -83,7 +86,7 @@ class _Cells:
         self.atlas = atlas
         self.labels = labels  # of its rows, in the order of the results
 
-    layout = ""  # of the rows that are shown and compared
+    layout = CONTIGUOUS  # of the rows that are shown and compared
 
     @cached_property
     def cells(self) -> pd.DataFrame:
@@ -185,7 +188,7 @@ class Section(_Cells):
         facts = [words.fact("torch", self._row), words.fact("compile_mode", self._row)]
         if self.dtype != "float32" or self.workload == "throughput" or self.apart:
             facts.append(words.value(self.dtype))
-        if self.layout:
+        if self.layout != CONTIGUOUS:
             facts.append(words.value(self.layout))
         if self.workload == "throughput":
             facts.append(words.named("workload", "throughput"))
@@ -254,7 +257,8 @@ class Device(_Cells):
         groups = self.labels_by(*_SECTION)
         models = {key: len(_Cells(self.atlas, labels).distinct("model")) for key, labels in groups.items()}
         ordered = sorted(
-            groups, key=lambda key: (key[0], mode_order(key[3]), key[5], -models[key], dtype_order(key[4]))
+            groups,
+            key=lambda key: (key[0], mode_order(key[3]), key[5] != CONTIGUOUS, -models[key], dtype_order(key[4])),
         )
         dtypes = Counter(key[1:4] for key in {(None, *key[1:5]) for key in ordered})
         slugs = _section_slugs(ordered)
@@ -277,7 +281,7 @@ def _section_slugs(sections: Sequence[tuple[str, ...]]) -> Sequence[str]:
         slugs = []
         for section in sections:
             values = dict(zip(_SECTION, section, strict=True)) | {"dtype": section[4].removeprefix("float32")}
-            named = (values[name] for name in ("torch", "compile_mode", *rest, "layout"))
+            named = (values[name] for name in ("torch", "compile_mode", *rest, "layout") if values[name] != CONTIGUOUS)
             slugs.append(slugify(" ".join(("torch", *named))))
         for at, slug in enumerate(slugs):
             if slugs.count(slug) == 1:

@@ -55,6 +55,9 @@ with torch.inference_mode()%(autocast)s:
 FAMILIAR = "resnet50"
 """A model that most readers know: where it has an answer, the form starts with it."""
 
+CURRENT = "rtx-5090"
+"""A GPU that many readers have: likewise."""
+
 PRINTED = 2
 """Decimals of images per second, as sources print them."""
 
@@ -210,15 +213,21 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
     """Return the form and the places for its answer. It stays hidden until its script has read a file of `of_device`.
 
     `addresses` has the address of each file. `whole` is the page with the whole answer, for a form that only
-    has the short one. Such a form holds the rows of its first case, and reads a file when it is used.
+    has the short one. Such a form holds the rows of its first case, and reads a file when it is used; it starts with
+    the workload of the matrix beside it.
     """
     words, cells = Words(atlas.language, html=False), compared(atlas.results)
     questions = [each for each in get_args(Workload) if (cells["workload"] == each).any()]
-    of_question = cells[cells["workload"] == questions[0]]
+    leading = matrix.leading_workload(cells)
+    first_question = leading if whole and leading in questions else questions[0]
+    of_question = cells[cells["workload"] == first_question]
     answered = set(trusted(of_question)["device"]) or set(of_question["device"])
-    first_device = next(device.slug for device in atlas.judged if device.slug in answered)
+    first_devices = [device.slug for device in atlas.judged if device.slug in answered]
+    first_device = CURRENT if CURRENT in first_devices else first_devices[0]
     on_first = of_question[of_question["device"] == first_device]
     rows = on_first[on_first["model"] == _first_model(on_first)]
+    usual = on_first["input_size"].value_counts()[rows["input_size"].unique()].idxmax()
+    rows = rows[rows["input_size"] == usual]
     answers_of = cells.groupby("device")["workload"].unique()
     return render(
         "decision.html.jinja",
@@ -231,13 +240,14 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
         texts=json.dumps(_all_texts(atlas, words, whole), ensure_ascii=False),
         snippets=json.dumps({} if whole else {"transformers": SNIPPET, "timm": TIMM_SNIPPET}),
         questions=questions,
+        first_question=first_question,
         devices=[
             (device.slug, words.value(device.label), addresses[device.slug], " ".join(sorted(answers_of[device.slug])))
             for device in atlas.judged
         ],
         first_device=first_device,
         first_model=(rows["model"].iloc[0], rows["model_label"].iloc[0]),
-        first_size=rows["batch_size"].min(),
+        first_size=rows["batch_size"].min() if first_question == "latency" else 1,  # where it is hidden
         calls=1000,  # with which the form starts
     )
 

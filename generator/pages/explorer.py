@@ -34,8 +34,8 @@ QUESTION = "workload"
 """The column by which the records are divided: latency and throughput are never in one ranking."""
 
 FILTERS = (
-    *(QUESTION, "device", "model", "task", "batch_size", "compile_mode", "dtype", "torch", "verdict", "status"),
-    "origin",
+    *(QUESTION, "device", "model", "task", "batch_size", "compile_mode", "dtype", "layout", "torch", "verdict"),
+    *("status", "origin"),
 )
 """Columns that readers filter by."""
 
@@ -48,7 +48,7 @@ MEASURES = (
 SEARCHED = ("device_name", "run", "reason", "source_title")
 """Columns in which the search looks besides the names of the filters and of the weights."""
 
-COMPARED = ("device", "torch", "compile_mode", "dtype")
+COMPARED = ("device", "torch", "compile_mode", "dtype", "layout")
 """Columns whose values readers compare in pairs."""
 
 ROUNDED = ("eager_ms", "compiled_ms", "speedup", "compile_cold_s", "break_even_calls", "compile_warm_s")

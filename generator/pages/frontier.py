@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 
 import pandas as pd
 
-from bench.records.record import TIMM, TOY, Source
+from bench.records.record import TIMM, TOY
 from bench.statistics.processes import VARIANTS
 from generator.data.load import Results
 from generator.data.registry import COORDINATES, N_
@@ -32,14 +32,6 @@ BEST = 3
 GOAL = 0.85
 """The accuracy with which the form starts."""
 
-SOURCE = Source(
-    title="pytorch-image-models: results-imagenet.csv",
-    url="https://github.com/huggingface/pytorch-image-models/blob/main/results/results-imagenet.csv",
-    date="2026-08",
-    licence="Apache-2.0",
-)
-"""The publication of the accuracies. Whoever replaces their file changes the date."""
-
 _SETUP = [name for name in COORDINATES if name not in {"model", "batch_size", "input_size"}]
 
 
@@ -55,7 +47,6 @@ class Frontier:
     rows: pd.DataFrame  # by label of the row in the results
 
     goal = GOAL
-    source = SOURCE  # of the accuracies
     count = property(lambda self: len(self.rows))
     eager = property(lambda self: self.rows.index[self.rows["eager_better"] == 0].tolist())
     compiled = property(lambda self: self.rows.index[self.rows["compiled_better"] == 0].tolist())

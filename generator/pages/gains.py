@@ -19,6 +19,7 @@ from bench.statistics.processes import VARIANTS, VariantName
 from bench.statistics.verdicts import verdicts_without_interval
 from generator.data.load import Results
 from generator.data.registry import CHANGE, COORDINATES, FACTOR, IMAGES, N_, RATE
+from generator.data.rows import CONTIGUOUS
 from generator.data.selection import Rows, grouped, is_trusted, version_order, where
 from generator.figures.drawing import Box
 from generator.figures.matrix import FamilyGain, FamilyGains
@@ -67,6 +68,8 @@ class Changes:
     most = property(lambda self: float(self.rows["change"].max()))
     best = property(lambda self: int(self.ranked.index[0]))  # the label of a row
     worst = property(lambda self: int(self.ranked.index[-1]))
+    losing = property(lambda self: int((self.rows["change"] <= -LOSS).sum()))  # where less is worse
+    device_name = property(lambda self: str(self.rows["device_name"].iloc[0]))
 
     @cached_property
     def box(self) -> Box:
@@ -115,31 +118,14 @@ class History(NamedTuple):
     unequal: int  # compiled models that are left out, since their batch sizes differ
 
 
-class TypeGain(NamedTuple):
-    """The same compiled models on one GPU in `BASE_DTYPE` and in another data type, in images per second."""
-
-    device: str
-    dtype: str
-    changes: Changes
-    unequal: int  # models that are left out, since their batch sizes differ
-
-
-class LayoutChange(NamedTuple):
-    """The same eager models on one device in torch's own memory layout and in channels last, in images per second."""
+class SettingChange(NamedTuple):
+    """The same variant of models on one device in two data types or memory layouts, in images per second."""
 
     device: str
     torch: str
+    dtype: str  # the second one, where there are two
     changes: Changes
     unequal: int  # models that are left out, since their batch sizes differ
-
-    @property
-    def device_name(self) -> str:
-        return str(self.changes.rows["device_name"].iloc[0])
-
-    @property
-    def losing(self) -> int:
-        """The models that lose 5% or more."""
-        return int((self.changes.rows["change"] <= -LOSS).sum())
 
 
 class LayoutPair(NamedTuple):
@@ -203,15 +189,11 @@ class Gains:
         rows = pd.concat([self.every.rows.assign(family=""), of_families])
         largest = rows.groupby("family")["model"].nunique().nlargest(1 + LARGEST).index  # "" has all models
         found: dict[str, dict[str, FamilyGain]] = {family: {} for family in largest}
-        for (device,), on_device in grouped(rows[rows["family"].isin(largest)], "device"):
-            medians = Changes(on_device).medians("family")
-            distance = (on_device["change"] - on_device["family"].map(medians)).abs()
-            typical = (
-                on_device.assign(distance=distance).dropna(subset="distance").groupby("family")["distance"].idxmin()
-            )
-            families = typical.index.tolist()
-            for family, *gain in zip(families, medians[families].tolist(), typical.tolist(), strict=True):
-                found[family][device] = FamilyGain(*gain)
+        for (family, device), group in grouped(rows[rows["family"].isin(largest)], "family", "device"):
+            if group["model"].nunique() >= FEWEST:
+                median = float(group["change"].median())
+                nearest = (group["change"] - median).abs().sort_values(kind="stable").index[0]
+                found[family][device] = FamilyGain(median, int(nearest))
         return {family: of_device for family, of_device in found.items() if of_device}
 
     # ── GPUs ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -244,29 +226,28 @@ class Gains:
         return found
 
     @cached_property
-    def types(self) -> Sequence[TypeGain]:
+    def types(self) -> Sequence[SettingChange]:
         """Each GPU and version whose compiled models ran in several data types: every other one against the base."""
         found = []
-        for (device, _), rows in grouped(self._results.sound(self._cells), "device", "torch"):
+        for (device, torch), rows in grouped(self._results.sound(self._cells), "device", "torch"):
             base = rows[rows["dtype"] == BASE_DTYPE]
             for dtype in sorted(set(rows["dtype"]) - {BASE_DTYPE}):
                 changes, unequal = _rates(base, rows[rows["dtype"] == dtype], "compiled")
                 if changes.count:
-                    found.append(TypeGain(str(device), str(dtype), changes, unequal))
+                    found.append(SettingChange(device, torch, dtype, changes, unequal))
         return found
 
     @cached_property
-    def layouts(self) -> Sequence[LayoutChange]:
+    def layouts(self) -> Sequence[SettingChange]:
         """Each device whose eager models ran in both layouts, the one with the most models in common first: in runs of
         their own, or in turn. Toys count: they say nothing about compiling alone."""
-        known, found = self._results.sound(self._results.current, "toy"), list[LayoutChange]()
+        known, found = self._results.sound(self._results.current, "toy"), list[SettingChange]()
         known = known.assign(change=known["channels_last_speedup"] - 1)
-        for (device, torch, *_), rows in grouped(known, "device", "torch", "dtype", "origin", "workload"):
-            usual = rows["layout"] == ""
+        for (device, torch, dtype, *_), rows in grouped(known, "device", "torch", "dtype", "origin", "workload"):
+            usual = rows["layout"] == CONTIGUOUS
             changes, unequal = _rates(rows[usual], rows[~usual], "eager")
-            in_turn = rows.dropna(subset=["change"])
-            both = (changes, Changes(in_turn, less_is_better=False))
-            found += [LayoutChange(str(device), str(torch), each, unequal) for each in both if each.count]
+            in_turn = Changes(rows.dropna(subset=["change"]), less_is_better=False)
+            found += [SettingChange(device, torch, dtype, each, unequal) for each in (changes, in_turn) if each.count]
         return sorted(found, key=lambda each: -each.changes.count)
 
     @property
@@ -280,17 +261,16 @@ class Gains:
         if not self.layouts:
             return ()
         found, layout = [], self.layouts[0].changes.rows
-        for changes in self.by_device.values():
+        for name, changes in self.by_device.items():
             both = _matched(layout, changes.rows, "change", "family")
             factors = {"layout": 1 + both["change_before"], "compiled": 1 / (1 + both["change_after"])}
             both = both.assign(**factors, family=both["family_after"])
             if len(both) >= FEWEST:
-                slower = verdicts_without_interval(both["compiled"].to_numpy(float)) == "slower"
-                twice = slower & (verdicts_without_interval(both["layout"].to_numpy(float)) == "slower")
-                device = str(changes.rows["device"].iloc[0])
-                correlation = _rank_correlation(both[["layout", "compiled"]])
-                name = str(changes.rows["device_name"].iloc[0])
-                found.append(LayoutPair(device, name, both, correlation, int(slower.sum()), int(twice.sum())))
+                verdicts = (verdicts_without_interval(both[each].to_numpy(float)) for each in factors)
+                turned, slower = (verdict == "slower" for verdict in verdicts)
+                device, correlation = str(changes.rows["device"].iloc[0]), _rank_correlation(both[[*factors]])
+                counts = int(slower.sum()), int((slower & turned).sum())
+                found.append(LayoutPair(device, name, both, correlation, *counts))
         devices = [each.device for each in self.layouts]
         return sorted(found, key=lambda pair: pair.device not in devices)
 
@@ -394,7 +374,7 @@ def _families_by_type(gains: Gains) -> pd.DataFrame:
 def _families_by_layout(gains: Gains) -> pd.DataFrame:
     if not gains.layouts:
         return pd.DataFrame()
-    columns = {f"{FACTOR} layout {each.device_name}": each.changes for each in gains.layouts}
+    columns = {f"{FACTOR} layout {each.changes.device_name}": each.changes for each in gains.layouts}
     for pair in gains.layout_pairs[:1]:
         factors = pair.rows.assign(change=pair.rows["compiled"] - 1)
         columns[f"{FACTOR} compiled {pair.device_name}"] = Changes(factors, less_is_better=False)

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from bench.errors import AtlasError
 from bench.records.record import Workload
 from generator.data.registry import COORDINATES
+from generator.data.rows import CONTIGUOUS
 from generator.data.selection import MODES, Row, Rows
 from generator.figures import drawing
 from generator.figures.charts import Chart
@@ -162,7 +163,7 @@ class Parts:
 
     def in_explorer(self, selection: Selection) -> tuple[str, str]:
         """Return the address of these records in the explorer, which has no families, and its label."""
-        choices = [each for each in chosen(selection) if each[0] != "family"]
+        choices = [each for each in chosen({"layout": CONTIGUOUS, **selection}) if each[0] != "family"]
         address = f"{self.relative('explorer.md')}{f'#{urlencode(choices)}' if choices else ''}"
         return address, self.language.gettext("Open these records in the explorer")
 

@@ -7,8 +7,8 @@ are described in `generator.pages.atlas` and `generator.pages.gains`. Keyword ar
 
 Where no record has what a table or chart shows, a sentence says so in its place. A page that leaves its section out
 asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for ``mode_table``, and
-likewise ``efficiency_rows``, ``cause_rows``, ``recompile_rows``, ``version_rows`` and ``compile_rows``
-(``compile_cost_table``, ``break_even_table``).
+likewise ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``recompile_rows``, ``version_rows`` and
+``compile_rows`` (``compile_cost_table``, ``break_even_table``).
 """
 
 from __future__ import annotations
@@ -169,6 +169,8 @@ ROW_TABLES: Mapping[str, RowTable] = {
         tables.efficiency_rows,
         tables.efficiency,
     ),
+    "breaks_table": (N_("Graph breaks, with the reasons that PyTorch gives"), tables.break_rows, tables.graph_breaks),
+    "skips_table": (N_("Skipped CUDA graphs, with the reasons that PyTorch gives"), tables.skip_rows, tables.skips),
     "recompiles_table": (N_("How often each model is recompiled"), tables.recompile_rows, tables.recompiles),
     "versions_table": (N_("Compiled and eager latency by PyTorch version"), tables.version_rows, tables.versions),
     "throughput_table": (
@@ -287,8 +289,8 @@ class Functions(Parts):
             return self.nothing()
         pair = gains.layout_pairs[0]
         rows = pair.extremes.assign(label=[self.atlas.model[slug].label for slug in pair.extremes["model"]])
-        chart = charts.layouts(rows, gains.layouts[0].device_name, pair.device_name, self.language)
-        return self.figure("layouts", chart, self.in_explorer({"workload": "throughput"}))
+        chart = charts.layouts(rows, gains.layouts[0].changes.device_name, pair.device_name, self.language)
+        return self.figure("layouts", chart, self.in_explorer({"workload": "throughput", "layout": None}))
 
     # Forms
 

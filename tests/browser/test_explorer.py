@@ -96,6 +96,17 @@ def test_each_question_has_rows_and_figures_of_its_own(page: Page, hosted_site: 
     assert "Compiled (images/s)" not in heads(page)
 
 
+def test_rows_that_differ_in_layout_are_told_apart(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#device=rtx-4090&torch=2.4.0")
+    assert "Memory layout" in heads(page)
+    for layout in ("contiguous", "channels_last"):
+        page.locator("[name=layout]").select_option(layout)
+        expect_count(page, chosen(device="rtx-4090", torch="2.4.0", layout=layout))
+    expect(page.locator(".explorer tbody tr").first).to_contain_text("channels_last")
+    visit(page, hosted_site, "#workload=latency&device=a100")
+    assert "Memory layout" not in heads(page)  # all rows have the usual one
+
+
 def test_every_language_reads_the_same_data(page: Page, hosted_site: str, site: BuiltSite) -> None:
     loaded: dict[str, set[str]] = {}
     for code in ("en", "ar"):

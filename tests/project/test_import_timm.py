@@ -39,6 +39,7 @@ class Timm(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Answer)
         self.files: dict[str, tuple[str, bytes]] = {}
         self.add("2026-01-06", **{KNOWN: EAGER, f"{KNOWN}-dynamo": DYNAMO})
+        self.files["results-imagenet.csv"] = "2026-01-06", b"model,img_size,top1\nnew,224,80\n"
 
     def add(self, day: str, **contents: str) -> None:
         self.files |= {name_of(setup): (day, content.encode()) for setup, content in contents.items()}
@@ -85,6 +86,7 @@ def published(tmp_path: Path) -> Path:
     for setup, content in ((KNOWN, EAGER), (f"{KNOWN}-dynamo", DYNAMO)):
         (given / name_of(setup)).write_text(content)
     import_("timm", ImportOptions(files=tuple(given.iterdir()), date="2026-01-06"), tmp_path / "published")
+    (tmp_path / "published" / "timm-imagenet.csv").write_text("# https://example.org 2026-01 Apache-2.0\nold\n")
     return tmp_path / "published"
 
 
@@ -98,13 +100,15 @@ def look(published: Path, timm: Timm) -> str:
 
 def test_new_files_are_imported_and_what_is_left_out_is_told(published: Path, timm: Timm) -> None:
     timm.add("2026-03-04", **{NEWS: EAGER, f"{NEWS}-dynamo": DYNAMO, "amp-nchw-pt2100-cu130-3090": EAGER})
+    timm.add("2026-03-04", **{"fp32-nchw-pt2100-cpu-i9_10940x-dynamo": DYNAMO})
     timm.add("2026-03-05", **{"int8-nchw-pt2100-cu130-5090": EAGER, "amp-nchw-pt2100-cu130-4090-dynamo": "<html>"})
     timm.add("2026-03-05", **{"amp-nchw-pt2100-cu130-50/../90`$(id)`": EAGER})
     told = look(published, timm)
     run = "timm-5090-torch-2.10.0-amp-nchw"
     assert f"| {run} | NVIDIA GeForce RTX 5090 | 2.10.0 | 2026-03-04 | 2 | 2 | 1 | 1 |" in told
     assert len(list(read(published / f"{run}.jsonl"))) == 2
-    assert f"- `{name_of('amp-nchw-pt2100-cu130-3090')}` has no compiled figures yet" in told
+    for one_sided in ("timm-3090-torch-2.10.0-amp-nchw", "timm-i9_10940x-torch-2.10.0-fp32-nchw"):
+        assert len(list(read(published / f"{one_sided}.jsonl"))) == 2
     assert f"- `{name_of('int8-nchw-pt2100-cu130-5090')}` is not named like a file of timm" in told
     assert "-4090-dynamo.csv` has no column" in told
     assert "50?..?90???id??.csv` is not named like a file of timm" in told
@@ -117,3 +121,13 @@ def test_a_corrected_file_replaces_its_run_with_both_variants(published: Path, t
     assert resnet.measurement
     assert resnet.measurement.compiled
     assert (resnet.measurement.eager.published_mean_ms, resnet.measurement.compiled.published_mean_ms) == (82.58, 40.0)
+
+
+def test_newer_accuracies_are_copied_with_their_source(published: Path, timm: Timm) -> None:
+    look(published, timm)
+    copy = (published / "timm-imagenet.csv").read_text()
+    assert copy.startswith(
+        f"# https://github.com/{REPOSITORY}/blob/main/results/results-imagenet.csv 2026-01-06 Apache-2.0\n"
+    )
+    assert "accuracies" not in look(published, timm)
+    assert (published / "timm-imagenet.csv").read_text() == copy

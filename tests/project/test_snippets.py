@@ -145,9 +145,10 @@ def artifacts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(torch.compiler, "save_cache_artifacts", lambda: (content, object()))
     monkeypatch.setattr(torch.compiler, "load_cache_artifacts", load_artifacts)
-    package = torch.export.save
     monkeypatch.setattr(
-        torch._inductor, "aoti_compile_and_package", lambda each, package_path: package(each, package_path)
+        torch._inductor,
+        "aoti_compile_and_package",
+        lambda program, *, package_path: torch.export.save(program, package_path),
     )
     monkeypatch.setattr(torch._inductor, "aoti_load_package", lambda path: torch.export.load(path).module())
 

@@ -77,12 +77,6 @@ TASKS: Mapping[str, Task] = {
 """The TorchBench models that take images. All models of the timm suite classify images; those of the huggingface suite
 take text."""
 
-NO_SIZE = "input-size-not-stated"
-NO_BATCH = "batch-size-not-stated"
-NO_CACHE = "compile-cache-not-stated"
-UNSAID = "the source gives no reason"
-DERIVED = "eager-latency-is-speedup-times-compiled"
-
 NOTE = "medians of repeated calls; eager is the speedup times the compiled latency"
 
 
@@ -110,7 +104,8 @@ class Row(msgspec.Struct):
         """The graphs, of which the source counts breaks and skips alone."""
         if self.unique_graphs is None:
             return None
-        breaks, skips = (records.GraphBreak(UNSAID),) * self.graph_breaks, (UNSAID,) * self.cudagraph_skips
+        unsaid = "the source gives no reason"
+        breaks, skips = (records.GraphBreak(unsaid),) * self.graph_breaks, (unsaid,) * self.cudagraph_skips
         return records.Graphs(graphs=self.unique_graphs, breaks=breaks, cudagraph_skips=skips)
 
 
@@ -195,10 +190,10 @@ def _record(
         stop_reason="published",
     )
     flags = {
-        NO_SIZE: True,
-        DERIVED: True,
-        NO_CACHE: bool(row.speedup and row.compilation_latency),
-        NO_BATCH: not row.batch_size,
+        "input-size-not-stated": True,
+        "eager-latency-is-speedup-times-compiled": True,
+        "compile-cache-not-stated": bool(row.speedup and row.compilation_latency),
+        "batch-size-not-stated": not row.batch_size,
     }
     return Record(
         schema=records.SCHEMA,

@@ -41,14 +41,8 @@ INFERENCE_MODE_SINCE = "2025-07-03"
 
 NOTE = "mean over consecutive calls with one batch of random images, after a warm-up; throughput of the whole loop"
 
-NO_FIGURE = "gives no figure"
-
 FLAGS = ("weights-not-stated",)  # timm's script uses random ones by default
 NO_TYPE = "autocast-type-not-stated"
-NO_MODE = "compile-mode-not-stated"  # timm's script uses torch's default unless given another
-NO_DEVICE = "device-as-the-file-is-named"
-NOT_INTERLEAVED = "arms-measured-apart"
-"""Flags sides from two runs: a disturbance during one of them does not cancel out."""
 
 
 @dataclass(frozen=True)
@@ -151,14 +145,16 @@ def _record(setup: Setup, sides: Sequence[Row | None], source: Source, options: 
     about = next(row for row in sides if row)
     eager, compiled = (row if row and row.infer_batch_size else None for row in sides)
     batch_size, is_pair = (eager or compiled or about).infer_batch_size, bool(eager and compiled)
-    missing = f"has no {'compiled' if eager else 'eager'} figures of this model" if eager or compiled else NO_FIGURE
+    other = "compiled" if eager else "eager"
+    missing = f"has no {other} figures of this model" if eager or compiled else "gives no figure"
     device_name = options.device_name or setup.device_name
     architecture = about.model.partition(".")[0]
     flags = {
         NO_TYPE: setup.precision == "amp",
-        NO_MODE: any("-dynamo" in name for name in source.files) and not options.compile_mode,
-        NO_DEVICE: device_name == setup.device,
-        NOT_INTERLEAVED: is_pair,
+        # Timm's script uses torch's default unless given another.
+        "compile-mode-not-stated": any("-dynamo" in name for name in source.files) and not options.compile_mode,
+        "device-as-the-file-is-named": device_name == setup.device,
+        "arms-measured-apart": is_pair,  # a disturbance during one of them does not cancel out
         records.UNEQUAL_BATCHES: is_pair and compiled is not None and compiled.infer_batch_size != batch_size,
         records.TOY: architecture.startswith("test_"),
     }

@@ -153,6 +153,22 @@ def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> 
     assert [job.start for job in executor.jobs] == ["cold", "warm", "warm"]
 
 
+def test_starts_are_measured_model_by_model_and_a_package_is_built_once(tmp_path: Path) -> None:
+    executor = Scripted(*(passed() for _ in range(26)))
+    profile = msgspec.structs.replace(PROFILES["startup"], models=("ViT", "BeiT"), variants=("compile:default", "aoti"))
+    recipes = [Recipe(model=name, task="image-classification") for name in profile.models]
+    records = sweep_with(executor, make_plan(profile, recipes, "cpu"), tmp_path)
+    assert [record.cell.model for record in records] == ["ViT"] * 11 + ["BeiT"] * 11
+    of_vit = [(job.cell.variant, job.start, job.role) for job in executor.jobs if job.cell.model == "ViT"]
+    assert [(start, role) for name, start, role in of_vit if name == "aoti"] == [
+        ("loaded", "build"),
+        *[("loaded", "both")] * 4,
+    ]
+    starts = [start for name, start, _ in of_vit if name == "compile:default"]
+    assert starts == ["cold", *["warm"] * 3, *["artifacts"] * 3]
+    assert {job.saves_artifacts for job in executor.jobs if job.cell.variant == "compile:default"} == {True}
+
+
 def test_the_first_process_of_a_run_measures_the_peaks_and_later_ones_know_the_best(tmp_path: Path) -> None:
     def ended(rate: float) -> WorkerExit:
         peaks = Peaks(matmul_flop_s=rate, copy_bytes_s=1e10)

@@ -23,7 +23,7 @@ THREE = throughput("quick", 900.0, 1000.0), throughput("good", 200.0, 900.0), th
 
 def loaded(folder: Path, *records: Record, accuracies: tuple[str, ...] = ACCURACIES) -> Results:
     (folder / "published").mkdir()
-    text = "\n".join(("model,img_size,top1", *accuracies, "test_vit.a,224,95"))
+    text = "\n".join(("# https://example.org 2026-08", "model,img_size,top1", *accuracies, "test_vit.a,224,95"))
     (folder / "published" / "timm-imagenet.csv").write_text(text)
     return load(write(folder, records))
 

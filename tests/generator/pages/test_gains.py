@@ -12,6 +12,7 @@ from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import TOY, Record
 from generator.data.load import load
+from generator.data.rows import CONTIGUOUS
 from generator.data.selection import records as plain
 from generator.languages.language import load_language
 from generator.pages.atlas import Atlas
@@ -157,7 +158,7 @@ def test_the_layouts_of_the_committed_records_are_as_computed_by_hand() -> None:
     found = Gains(shipped())
     layout, pair = found.layouts[0], found.layout_pairs[0]
     box = layout.changes.box
-    assert (layout.device, layout.torch, layout.changes.count, layout.losing) == ("rtx-3090", "2.4.0", 1316, 75)
+    assert (layout.device, layout.torch, layout.changes.count, layout.changes.losing) == ("rtx-3090", "2.4.0", 1316, 75)
     assert [round(1 + each, 3) for each in (box.lower, box.median, box.upper)] == [1.007, 1.083, 1.165]
     factors = (1 + layout.changes.rows.set_index("model")["change"]).round(2)
     models = ["convmixer-1024-20-ks9-p14", "convmixer-1536-20", "convmixer-768-32"]
@@ -172,7 +173,7 @@ def test_layouts_are_compared_in_equal_batches_beside_compiling(tmp_path: Path) 
     other = [throughput(f"cnn{n}", 60.0 + 10 * n, 120.0, **last) for n in range(5)]
     found = gains(tmp_path, *CONV, *other, throughput("cnn5", 100.0, None, batch_size=64, **last))
     (layout,), (pair,) = found.layouts, found.layout_pairs
-    assert (layout.changes.count, layout.losing, layout.changes.best) == (5, 4, layout.changes.ranked.index[0])
+    assert (layout.changes.count, layout.changes.losing, layout.changes.best) == (5, 4, layout.changes.ranked.index[0])
     assert (len(pair.rows), pair.slower, found.layout_explains_losses) == (5, 0, False)
     (line,) = lines("layouts", found)
     assert line["factor layout RTX 5090"] == pytest.approx(0.8)
@@ -186,11 +187,11 @@ def test_a_layout_never_enters_what_is_about_the_other(tmp_path: Path) -> None:
     results = load(write(tmp_path, [*CONV, *last, alone]))
     atlas = Atlas(results, load_language("en"))
     device = atlas.device["rtx-5090"]
-    assert set(results.newest["layout"]) == {""}
+    assert set(results.newest["layout"]) == {CONTIGUOUS}
     assert len(device.throughput.rows) == 5
     assert device.throughput.median_change == pytest.approx(-0.5)
     usual, other = device.sections
-    assert (usual.layout, len(usual.compared.rows)) == ("", 5)
+    assert (usual.layout, len(usual.compared.rows)) == (CONTIGUOUS, 5)
     assert (other.layout, len(other.compared.rows), other.slug) == ("channels_last", 6, f"{usual.slug}-channels-last")
     assert atlas.model["vit"].devices == [device]  # its page is there, without a comparison
     assert not atlas.model["vit"].throughput.rows

@@ -174,7 +174,7 @@ def test_each_data_type_of_a_device_has_a_section_of_its_own_rows_and_float32_ke
 
 # ── Tables ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TOLD = "mode break_even memory efficiency cause recompiles versions compile_cost".split()  # noqa: SIM905
+TOLD = "mode break_even memory efficiency cause breaks skips recompiles versions compile_cost".split()  # noqa: SIM905
 
 A100 = "device='a100', torch='2.0.1'"
 
@@ -226,10 +226,10 @@ def test_a_skipped_row_shows_the_eager_latency_and_says_why(tmp_path: Path) -> N
 
 
 def test_sections_can_be_left_out(told: Results, published: Pages) -> None:
-    kinds = ["mode", "compile", "efficiency", "cause", "recompile", "version"]
+    kinds = ["mode", "compile", "efficiency", "cause", "break", "skip", "recompile", "version"]
     source = "".join(f"{{{{ 1 if atlas.{kind}_rows and atlas.devices[0].{kind}_rows else 0 }}}}" for kind in kinds)
-    assert Pages(told).render(source) == "111111"
-    assert published.render(source) == "000001"
+    assert Pages(told).render(source) == "11111111"
+    assert published.render(source) == "00000001"
     for name in TOLD[:-2]:
         assert "no record" in published.call(f"{name}_table()")
 
@@ -267,7 +267,7 @@ def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
     record = measured(model="A & B", figures=figures, environment=environment, device_name="C & D")
     pages = Pages(load(write(tmp_path, [record])))
     calls = ("latency_table()", "devices_table()", "models_table()", "overview_chart()", "decision_helper(short=true)")
-    with_signs = ("environment_table()", "speedup_matrix()")  # whose legend says less and more
+    with_signs = ("environment_table()", "breaks_table()", "speedup_matrix()")  # whose legend says less and more
     for call in (*calls, *with_signs):
         html = pages.call(call)
         assert not re.findall(r"<script>|<b>|<i>|& ", html)

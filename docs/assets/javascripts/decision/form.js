@@ -44,8 +44,8 @@ export const start = root => {
     device.replaceChildren(...devices)
     fill(form, given)
     wantedSize = given.get("size")
-    // A link may name no question.
-    if (!given.has("question")) [question.value] = device.selectedOptions[0].dataset.answers.split(" ")
+    // A link may name a device and no question.
+    if (given.has("device") && !given.has("question")) [question.value] = device.selectedOptions[0].dataset.answers.split(" ")
     offerDevices(device.value)
   }
   const show = (control, isShown) => {

@@ -5,13 +5,13 @@ import { figureTexts, isShare, signed, tick } from "./figures.js"
 
 export const QUESTION = "workload"
 const UNITS = { latency: "ms", throughput: "images_s" } // of the figures that answer a question
-const COORDINATES = ["model", "device", "batch_size", "compile_mode", "torch", "dtype", "origin"]
+const COORDINATES = ["model", "device", "batch_size", "compile_mode", "torch", "dtype", "layout", "origin"]
 const PAIR_FIGURES = ["eager", "compiled"].flatMap(kind => [`${kind}_first`, `${kind}_second`, `${kind}_change`])
 // The conclusion follows the name: a phone shows both. Sources come last.
 const COLUMNS = [
-  ...["model", "speedup", "verdict", "device", "batch_size", "compile_mode", "break_even_calls", "torch", "eager_ms", "compiled_ms"],
-  ...["eager_images_s", "compiled_images_s", "compile_cold_s", "compiled_peak_memory_gb", "compiled_matmul_share"],
-  ...["dtype", "origin", "status"],
+  ...["model", "speedup", "verdict", "device", "batch_size", "compile_mode", "break_even_calls", "torch", "layout"],
+  ...["eager_ms", "compiled_ms", "eager_images_s", "compiled_images_s", "compile_cold_s", "compiled_peak_memory_gb"],
+  ...["compiled_matmul_share", "dtype", "origin", "status"],
 ]
 const TONES = { faster: "better", slower: "worse" }
 
@@ -55,6 +55,7 @@ export const makeView = (texts, rows, checkpoints) => {
   const kinds = {
     verdict: { tone: row => TONES[row.verdict] },
     status: { tone: row => row.status !== "pass" && "worse", isWorthIt: row => row.status !== "pass" },
+    layout: { isWorthIt: row => row.layout !== "contiguous" },
   }
   const coordinate = id => {
     const told = { text: row => named(row, id), rank: row => rank(row, id) }
