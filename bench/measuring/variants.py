@@ -84,18 +84,21 @@ def _padded(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], _folder
 
 def _regions(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
     """Compile each block of the kind that repeats the most parameters, so that all blocks share their code."""
+    from torch import nn  # noqa: PLC0415
+
     weights = {id(each): each for each in (*module.parameters(), *module.buffers())}
     twin = deepcopy(module, weights)  # with the same weights; compiling its blocks leaves eager as it is
     kinds: dict[type, list[torch.nn.Module]] = {}
     for each in twin.modules():
-        kinds.setdefault(type(each), []).append(each)
+        if any(each.children()) and not isinstance(each, nn.Sequential | nn.ModuleList | nn.ModuleDict):
+            kinds.setdefault(type(each), []).append(each)
 
     def repeated(blocks: list[torch.nn.Module]) -> float:
-        parameters = sum(each.numel() for block in blocks for each in block.parameters() if any(block.children()))
+        parameters = sum(each.numel() for block in blocks for each in block.parameters())
         return parameters * (1 - 1 / len(blocks))
 
-    blocks = max(kinds.values(), key=repeated)
-    if not repeated(blocks):
+    blocks = max(kinds.values(), key=repeated, default=[])
+    if len(blocks) < 2:
         raise RuntimeError("the model has no repeated blocks to compile one by one")
     for block in blocks:
         block.compile(mode=mode)
