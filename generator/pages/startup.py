@@ -92,23 +92,24 @@ def _lines(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a line for each way to start one model, none where it was only compiled as usual."""
     if set(rows["compile_mode"]) <= {"default"} and not rows["starts"].str.contains("artifacts").any():
         return []
-    lines, eager_ms = [], None
+    lines, eager_ms = dict[str, dict[str, Any]](), None
     for row in sorted(records(rows), key=lambda row: [*VARIANTS].index(row["compile_mode"])):
-        known = json.loads(row["starts"] or "[]")
+        prefix, known = VARIANTS[row["compile_mode"]], json.loads(row["starts"] or "[]")
         eager_ms = eager_ms or row["eager_ms"]
-        if len(known) < 2:
-            start = "loaded" if row["compile_mode"] == "aoti" else VARIANTS[row["compile_mode"]] + "cold"
-            lines.append(_line(row, start))
+        if not known:
+            start = "loaded" if row["compile_mode"] == "aoti" else f"{prefix}cold"
+            lines[start] = _line(row, start)
         for each in known:
-            if each["start"] != "eager":
-                lines.append(_line(row, VARIANTS[row["compile_mode"]] + each["start"], each))
-            elif not lines:
-                lines.append(_line(row, "eager", each) | {"own_speedup": None, "max_relative_error": None})
-    timed = [line for line in lines if line["first_s"] is not None]
+            if each["start"] == "eager":
+                lines.setdefault("eager", _line(row, "eager", each) | {"own_speedup": None, "max_relative_error": None})
+            else:
+                start = prefix + each["start"]
+                lines[start] = _line(row, start, each)
+    timed = [line for line in lines.values() if line["first_s"] is not None]
     ways = [(line["imports_s"] + line["first_s"], (eager_ms or 1.0) / (line["own_speedup"] or 1.0)) for line in timed]
     for line, calls in zip(timed, leaders(ways), strict=True):
         line["leads_from"] = calls
-    return lines
+    return [lines[start] for start in ROLES if start in lines]
 
 
 def _line(row: Row, start: str, figures: Row | None = None) -> dict[str, Any]:
