@@ -21,7 +21,7 @@ from bench.choices import existing
 from bench.errors import AtlasError
 from bench.records import scrub
 from bench.records.documents import EXAMPLES, SELFCHECKS, read_capture, read_selfcheck
-from bench.records.record import Record, Samples, Status
+from bench.records.record import Record, Samples, Status, gave_nothing
 from bench.records.run_file import COMPRESSED, SUFFIX, decode, lines, run_files, run_of
 
 READERS: Mapping[str, Callable[[Path], object]] = {EXAMPLES.name: read_capture, SELFCHECKS.name: read_selfcheck}
@@ -112,7 +112,7 @@ def _faults(record: Record) -> Iterator[Fault]:
         yield "measured_at", "missing", _MEASURE_AGAIN
     if record.status is not Status.PASS and not record.reason:
         yield "reason", f"missing, although the status is {record.status}", "state in one line what happened"
-    if record.status is Status.PASS and not (record.measurement and record.measurement.compiled):
+    if record.status is Status.PASS and gave_nothing(record):
         yield "measurement", "missing or without compiled latencies, although the status is pass", _MEASURE_AGAIN
     for field, value in msgspec.to_builtins(msgspec.structs.replace(record, source=None)).items():
         for text in _texts(value):
