@@ -254,6 +254,9 @@ class Cells:
 
     column_own_speedup = column_factor
 
+    def column_status(self, _name: str, status: str, _row: Row) -> TableCell:
+        return TableCell(self.status(status) if status else "")
+
     def column_max_relative_error(self, _name: str, value: float, _row: Row) -> TableCell:
         """Show an error with one digit."""
         return number_cell(self.words.value(f"{value:.0e}" if value else "0"), value)

@@ -283,7 +283,7 @@ class Words:
     def title(self, heading: str) -> str:
         """Return a heading of the registry of columns, translated unless it is a name."""
         if not isinstance(heading, HeadingText):
-            return self.phrase(heading)
+            return self.value(heading)
         language, context = self.language, heading.context
         return self.phrase(language.pgettext(context, heading) if context else language.gettext(heading))
 

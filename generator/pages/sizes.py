@@ -45,7 +45,7 @@ class Sequence:
     calls: dict[str, Items[Row]]  # by strategy
 
     count = property(lambda self: len(next(iter(self.calls.values()))))
-    passing = property(lambda self: self.lines[self.lines["status"].isin(["", Status.PASS.value])])
+    passing = property(lambda self: self.lines[self.lines["status"] == ""])
 
     @property
     def soonest(self) -> Row:
@@ -88,7 +88,7 @@ def _line(row: Row, calls: Items[Row]) -> dict[str, Any]:
         "compilations": sum(each["compilations"] for each in calls),
         "repeated_s": repeated_s or None,
         "eager_s": eager_s or None,
-        "status": row["status"],
+        "status": "" if row["status"] == Status.PASS else row["status"],
     }
 
 

@@ -24,7 +24,7 @@ from generator.pages import downloads, explorer
 
 
 def rows() -> list[Row]:
-    return records(shipped().newest)
+    return records(decision.compared(shipped()))
 
 
 def decided() -> list[dict[str, Any]]:

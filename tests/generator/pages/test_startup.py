@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from bench.records.record import RESULTS, Call, Status
 from generator.data.load import Results, load
+from generator.data.selection import records as plain
 from generator.figures.words import Words
 from generator.languages.language import load_language
 from generator.pages import sizes
@@ -57,8 +58,10 @@ def test_who_is_ahead_answers_sooner_than_all_others_with_its_imports(first: Sta
         eager_ms = shipped().by_label[ways.index[0]]["eager_ms"]
         for calls in filter(None, ways["leads_from"].dropna()):
             seconds = {
-                way.start: way.imports_s + way.first_s + (calls - 1) * eager_ms / (way.own_speedup or 1.0) / 1e3
-                for way in ways.fillna({"own_speedup": 1.0}).itertuples()
+                way["start"]: way["imports_s"]
+                + way["first_s"]
+                + (calls - 1) * eager_ms / (way["own_speedup"] or 1.0) / 1e3
+                for way in plain(ways)
             }
             [ahead] = ways["start"][ways["leads_from"] == calls]
             assert seconds[ahead] == pytest.approx(min(seconds.values()))
