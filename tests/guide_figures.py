@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from generator.data.load import Results, load
 from generator.data.names import short_name
+from generator.data.registry import HeadingText
+from generator.figures.words import NAMES
 from generator.languages.glossary import load_glossary
 from generator.languages.language import Language, load_language
 from generator.languages.page_source import read_pages
@@ -98,6 +100,7 @@ def proper_names() -> set[str]:
     documents = (each for each in results.selfchecks if each)
     found.update(short_name(each.environment.device_name) for each in documents)
     found.update([short_name(results.examples.device_name)] if results.examples else [])
+    found.update(name for kind in NAMES.values() for name in kind.values() if not isinstance(name, HeadingText))
     return {*load_glossary().keep, *calendar.month_name, *found} - {""}
 
 

@@ -90,7 +90,7 @@ def _regions(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _fold
     twin = deepcopy(module, weights)  # with the same weights; compiling its blocks leaves eager as it is
     kinds: dict[type, list[torch.nn.Module]] = {}
     for each in twin.modules():
-        if any(each.children()) and not isinstance(each, nn.Sequential | nn.ModuleList | nn.ModuleDict):
+        if any(each.children()) and type(each) not in (nn.Sequential, nn.ModuleList, nn.ModuleDict):
             kinds.setdefault(type(each), []).append(each)
 
     def repeated(blocks: list[torch.nn.Module]) -> float:

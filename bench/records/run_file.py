@@ -93,7 +93,7 @@ def decode(line: bytes, where: str) -> Record:
             )
         if schema < 11:
             return msgspec.convert(_upgraded(line), Record)
-        return msgspec.json.decode(line, type=Record)
+        return msgspec.structs.replace(msgspec.json.decode(line, type=Record), schema=SCHEMA)
     except msgspec.ValidationError as error:
         remedy = "correct the field named after `$.`, or measure the case again"
         raise AtlasError(f"not a record: {readable(error)}", where=where, remedy=remedy) from None

@@ -230,7 +230,7 @@ def test_throughput_is_answered_in_images_per_second(page: Page, hosted_site: st
     others = page.locator(".decision-more tbody tr")
     expect(others.nth(0)).to_contain_text("PyTorch\u00a02.9.1")
     expect(others.nth(1)).to_contain_text("PyTorch\u00a02.4.0")
-    page.get_by_label("Image size").select_option("288×288")
+    page.locator("select[name=size]").select_option("288×288")
     expect(page.locator(".decision-case")).to_contain_text("288×288")
 
 

@@ -44,7 +44,7 @@ INTERVALS = "methodology/#intervals"
 CODE = {
     GRAPH_BREAKS: [".item()"],
     "modes/": ["reduce-overhead"],
-    SHAPES: ["mark_dynamic"],
+    "modes/#sizes-measured": ["mark_dynamic"],
     "models/mask2former/": ["mask2"],
 }
 
@@ -56,7 +56,7 @@ FIRST_HITS = {
         GRAPH_BREAKS: ["graph break"],
         OUT_OF_MEMORY: ["out of memory"],
         BATCH_SIZE: ["batch sizes"],
-        "troubleshooting/#artifacts": ["warm start"],
+        "start-faster/": ["warm start"],
         "models/segformer/": ["segformr", "segfformer", "sagformer", "segfromer"],
         "modes/": [".items()", "max-autotune"],
         "troubleshooting/#see": ["TORCH_LOGS"],

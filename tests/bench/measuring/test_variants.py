@@ -24,10 +24,14 @@ class Model(torch.nn.Sequential):
         return super().forward(pixel_values)  # type: ignore[no-any-return, no-untyped-call]
 
 
+class Block(torch.nn.Sequential):
+    """Repeats, unlike its container."""
+
+
 @pytest.fixture(scope="module")
 def model() -> torch.nn.Module:
     """Two blocks with what a variant may not change: weights, buffers and their layout."""
-    blocks = (torch.nn.Sequential(torch.nn.Conv2d(3, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.ReLU()) for _ in "ab")
+    blocks = (Block(torch.nn.Conv2d(3, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.ReLU()) for _ in "ab")
     return Model(*blocks).eval()
 
 

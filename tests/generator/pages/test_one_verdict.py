@@ -20,7 +20,7 @@ from bench.statistics.verdicts import SAME
 from generator.data.selection import Row, records
 from generator.figures import matrix
 from generator.figures.cells import TONES
-from generator.pages import downloads, explorer
+from generator.pages import decision, downloads, explorer
 
 
 def rows() -> list[Row]:
