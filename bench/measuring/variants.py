@@ -47,7 +47,7 @@ def _compiled(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _fol
 
 
 def _marked(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
-    """Compile for any batch size, and for any height and width if those of a call are not those of `inputs`."""
+    """Compile with a dynamic batch size, and with dynamic image sizes for calls of another size than `inputs`."""
     import torch  # noqa: PLC0415
 
     compiled = torch.compile(module, mode=mode)
@@ -108,7 +108,7 @@ def _regions(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _fold
 def _with_option(
     module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str, **option: bool
 ) -> Call:
-    """Compile with an option of Inductor beside those of the mode."""
+    """Compile with the options of the mode and one more of Inductor."""
     import torch  # noqa: PLC0415
     from torch._inductor import list_mode_options  # noqa: PLC0415
 

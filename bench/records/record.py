@@ -75,7 +75,7 @@ GradMode = Literal["inference_mode", "no_grad"]
 Start = Literal["cold", "warm", "artifacts", "loaded"]
 """How a process began: with an empty compile cache, with a filled one, with saved artifacts, with a loaded program."""
 Sizes = Literal["batches", "images"]
-"""What differs between the calls of a sequence."""
+"""The size that varies over a sequence of calls: of the batch, or of the images."""
 Task = Literal["image-classification", "object-detection", "image-segmentation"]
 Origin = Literal["measured", "published"]
 

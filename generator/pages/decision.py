@@ -229,15 +229,16 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
     usual = on_first["input_size"].value_counts()[rows["input_size"].unique()].idxmax()
     rows = rows[rows["input_size"] == usual]
     answers_of = cells.groupby("device")["workload"].unique()
+    told = _all_texts(atlas, words, whole)
     return render(
         "decision.html.jinja",
         whole=whole,
-        varying=[] if whole else sizes.advice(atlas.results, words),
+        varying=told["varying"],
         families=families,
         rows=_as_json(atlas.results, rows, with_estimates=False) if whole else "",
         _=words.language.gettext,
         one_process=words.one_process(),
-        texts=json.dumps(_all_texts(atlas, words, whole), ensure_ascii=False),
+        texts=json.dumps(told, ensure_ascii=False),
         snippets=json.dumps({} if whole else {"transformers": SNIPPET, "timm": TIMM_SNIPPET}),
         questions=questions,
         first_question=first_question,

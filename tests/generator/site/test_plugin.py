@@ -49,7 +49,7 @@ CODE = re.compile(r"(?s)<(pre|code)\b.*?</\1>")
 
 
 def structure(html: str, address: str, home: str) -> dict[str, list[str]]:
-    """What is the same in every language, though in prose perhaps in another order."""
+    """The parts that are equal in all languages. Prose may have them in another order."""
     prose = CODE.sub("", html)
     links = re.findall(r'href="([^"]*)"', prose)
     return {
