@@ -22,8 +22,10 @@ from bench.plans.messages import Recipe
 from bench.plans.profiles import PRECISIONS, SIZES, Profile
 from bench.records.record import COMPILE_MODES, Cell, Record, Sizes, gave_nothing, variant_of
 
-SAVED = frozenset(map(variant_of, COMPILE_MODES))
-"""Variants whose artifacts are saved, if the profile says so: those that compile the model as a whole."""
+
+def artifact_processes(profile: Profile, variant: str) -> int:
+    """Return how many processes start from artifacts: of variants that compile the model as a whole."""
+    return profile.artifact_processes if variant in map(variant_of, COMPILE_MODES) else 0
 
 
 class PlannedCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,8 +119,7 @@ def pending(plan: Plan, records: Iterable[Record], *, forgotten: Sequence[Record
         if counted and all(map(gave_nothing, counted)):
             continue
         done, unused = len(counted), 1 + max((record.process for record in own), default=-1)
-        artifacts = profile.artifact_processes if cell.variant in SAVED else 0
-        for number in range(done, profile.processes + artifacts):
+        for number in range(done, profile.processes + artifact_processes(profile, cell.variant)):
             step = Step(planned, unused + number - done, number == 0, number >= profile.processes)
             steps.append((group, number, step))
     return [step for _, _, step in sorted(steps, key=lambda each: each[:2])]

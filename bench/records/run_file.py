@@ -28,8 +28,8 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 """The longest line that a worker may answer. The samples of the longest permitted cell take less than a tenth of it."""
 
 
-_NEWEST = f'{{"schema":{SCHEMA},'.encode()
-"""The beginning of nearly every line of today's schema."""
+_ALIKE = tuple(f'{{"schema":{version},'.encode() for version in range(11, SCHEMA + 1))
+"""The beginnings of nearly all lines that today's types can read."""
 
 
 class _Version(msgspec.Struct):
@@ -79,11 +79,15 @@ def _upgraded(line: bytes) -> dict[str, Any]:
     return new
 
 
+def _of_today(record: Record) -> Record:
+    return record if record.schema == SCHEMA else msgspec.structs.replace(record, schema=SCHEMA)
+
+
 def decode(line: bytes, where: str) -> Record:
     """Return the record of one line. Raises `AtlasError`, which names the place `where` (``file:line``)."""
     try:
-        if line.startswith(_NEWEST):
-            return msgspec.json.decode(line, type=Record)
+        if line.startswith(_ALIKE):
+            return _of_today(msgspec.json.decode(line, type=Record))
         schema = msgspec.json.decode(line, type=_Version).schema
         if not 1 <= schema <= SCHEMA:
             raise AtlasError(
@@ -93,7 +97,7 @@ def decode(line: bytes, where: str) -> Record:
             )
         if schema < 11:
             return msgspec.convert(_upgraded(line), Record)
-        return msgspec.structs.replace(msgspec.json.decode(line, type=Record), schema=SCHEMA)
+        return _of_today(msgspec.json.decode(line, type=Record))
     except msgspec.ValidationError as error:
         remedy = "correct the field named after `$.`, or measure the case again"
         raise AtlasError(f"not a record: {readable(error)}", where=where, remedy=remedy) from None

@@ -23,7 +23,7 @@ import msgspec
 from bench.errors import unwritable
 from bench.measuring.variants import VARIANTS
 from bench.plans.messages import CellOutcome, Job, Phase, Refusal, Role, is_out_of_memory
-from bench.plans.plan import SAVED, Step
+from bench.plans.plan import Step, artifact_processes
 from bench.plans.profiles import Profile
 from bench.records.record import BUILDING_S, COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Start, Status
 from bench.records.scrub import one_line
@@ -64,7 +64,7 @@ def measure(
         recipe=recipe,
         sampling=profile.sampling,
         start=start,
-        saves_artifacts=bool(profile.artifact_processes) and cell.variant in SAVED,
+        saves_artifacts=artifact_processes(profile, cell.variant) > 0,
         peaks=peaks,
         allow_busy=profile.allow_busy,
         folder=str(folder),

@@ -182,19 +182,8 @@ _IN_TABLE = {(spec.label, spec.checkpoint) for spec in MODELS}
 
 _DEVICE = ["device_type", "device_name", "own_cores"]
 _CASE = [
-    *(
-        "own_model",
-        "task",
-        "dtype",
-        "batch_size",
-        "compile_mode",
-        "dynamic",
-        "weights",
-        "input_size",
-        "layout",
-        "sizes",
-    ),
-    *(*_DEVICE, "torch", "threads", "origin"),
+    *("own_model", "task", "dtype", "batch_size", "compile_mode", "dynamic", "weights", "input_size"),
+    *("layout", "sizes", *_DEVICE, "torch", "threads", "origin"),
 ]
 """Columns in which rows agree of which the newest replaces the others."""
 

@@ -60,13 +60,13 @@ class Sequence:
 
 @lru_cache(maxsize=2)
 def sequences_of(results: Results) -> Items[Sequence]:
-    """Return the sequences in which at least one strategy gave answers."""
+    """Return the sequences in which at least one strategy gave the right answers."""
     found = []
     for (device, model, sizes), rows in results.sequences.groupby(["device", "model", "sizes"], sort=False):
         ways = {_strategy(row): row for row in records(rows)}
         known = [ways[name] for name in STRATEGIES if name in ways]
         calls = {_strategy(row): json.loads(row["calls"]) for row in known if row["calls"]}
-        if calls:
+        if any(row["calls"] and row["status"] == Status.PASS for row in known):
             lines = pd.DataFrame([_line(row, calls.get(_strategy(row), ())) for row in known]).set_index("row")
             found.append(Sequence(str(device), str(model), str(sizes), lines, calls))
     return found
