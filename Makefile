@@ -40,7 +40,7 @@ messages: .venv/site.done         ## refresh the translation catalogs from the p
 	$(BIN)/python -m generator messages
 
 lock:                             ## pin the newest versions that pyproject.toml allows
-	$(LOCK) pyproject.toml requirements/build.in -o requirements/site.txt && $(LOCK) -c requirements/site.txt requirements/bench.in -o requirements/bench.txt && $(LOCK) --extra test -c requirements/site.txt -c requirements/bench.txt pyproject.toml -o requirements/test.txt
+	$(LOCK) pyproject.toml requirements/build.in -o requirements/site.txt && $(LOCK) -c requirements/site.txt requirements/bench.in -o requirements/bench.txt && $(LOCK) --extra test --extra runtimes -c requirements/site.txt -c requirements/bench.txt pyproject.toml -o requirements/test.txt
 
 clean:                            ## remove everything that can be rebuilt; keep the records
 	rm -rf .venv .cache site staged build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

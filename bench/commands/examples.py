@@ -21,6 +21,7 @@ import msgspec
 from bench import machine
 from bench.commands import display_path
 from bench.errors import AtlasError
+from bench.plans.profiles import KEEP_MEMORY
 from bench.records import documents
 from bench.records.documents import EXAMPLES, SCHEMA, Capture
 
@@ -48,7 +49,7 @@ def output_of(program: Path) -> dict[str, Any]:
     """Run a program with an empty compile cache, and return the JSON on its last line. Raises `AtlasError`."""
     click.echo(f"{program.name} …")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
-        variables = os.environ | {"TORCHINDUCTOR_CACHE_DIR": cache}
+        variables = os.environ | KEEP_MEMORY | {"TORCHINDUCTOR_CACHE_DIR": cache}
         command = [sys.executable, str(program)]
         ended = subprocess.run(command, env=variables, capture_output=True, check=False, encoding="utf-8")
     if ended.returncode:

@@ -52,6 +52,7 @@ class _Several(click.Command):
 @click.option("--batch-size", "batch_sizes", type=click.IntRange(1, 4096), multiple=True, metavar="N...")
 @click.option("--variant", "variants", type=variant_named, multiple=True, metavar="NAME...")
 @click.option("--dtype", "dtypes", type=OneOf(PRECISIONS), multiple=True)
+@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads of a CPU. Default: one a core.")
 @click.option("--malloc", type=OneOf(("keep", "default")), help="What malloc does with freed memory.")
 @click.option("--device", type=OneOf(DEVICES), help="Default: the best one available.")
 @click.option("--allow-busy", is_flag=True, help="Measure even if other processes use the device.")

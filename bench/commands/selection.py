@@ -40,12 +40,13 @@ def profile_of(options: SimpleNamespace) -> Profile:
         changes["models"] = options.models
     if options.malloc:
         changes["keep_memory"] = options.malloc == "keep"
-    for variant in options.variants:
-        package = VARIANTS[variant].needs
-        if package and options.executor == "local" and version(package) is None:
-            what = f"{variant} needs {package}, which is not installed"
-            raise AtlasError(what, where="--variant", remedy=f"pip install {package}")
-    return msgspec.structs.replace(PROFILES[options.profile], **changes)
+    profile = msgspec.structs.replace(PROFILES[options.profile], **changes)
+    for variant in profile.variants:
+        missing = [package for package in VARIANTS[variant].needs if version(package) is None]
+        if missing and options.executor == "local":
+            what = f"{variant} needs {' and '.join(missing)}, which {'are' if missing[1:] else 'is'} not installed"
+            raise AtlasError(what, where="--variant", remedy=f"pip install {' '.join(missing)}")
+    return profile
 
 
 def recipes_of(options: SimpleNamespace) -> list[Recipe]:
@@ -99,10 +100,14 @@ def prepared(
     from bench.running.resume import earlier, find_run
 
     profile, named = profile_of(options), PROFILES[options.profile]
-    plan = make_plan(profile, recipes, machine.device)
+    plan = make_plan(profile, recipes, machine.device, options.threads)
     if machine.device != "cuda" and any(planned.cell.tf32 for planned in plan.planned):
         remedy = "omit it, or choose a GPU that supports TF32: --device cuda"
         raise AtlasError(f"a {machine.device} device does not offer TF32", where="--dtype TF32", remedy=remedy)
+    alone = [variant for variant in profile.variants if VARIANTS[variant].on_cpu_alone]
+    if machine.device != "cpu" and (alone or options.threads):
+        what = f"{', '.join(alone) or '--threads'}: only measured on CPUs, and this is a {machine.device} device"
+        raise AtlasError(what, where="--variant" if alone else "--threads", remedy="add --device cpu, or omit it")
     is_ordinary = plan == make_plan(named, _recipes(named.models), machine.device)
     found = find_run(
         plan, machine, options.out, is_ordinary=is_ordinary, fresh=options.fresh, reopen=options.retry_failed

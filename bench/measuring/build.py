@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 import transformers
@@ -24,6 +24,7 @@ from huggingface_hub.errors import OfflineModeIsEnabled
 from PIL import Image
 
 from bench.errors import AtlasError
+from bench.machine import version
 from bench.plans.messages import Recipe
 from bench.records.record import Task
 from bench.records.scrub import one_line
@@ -37,12 +38,16 @@ QUERIES = ("a photo of a house", "a photo of a tree")
 QUERY_IDS = ((49406, 320, 1125, 539, 320, 1212, 49407), (49406, 320, 1125, 539, 320, 2677, 49407))
 """The queries as token ids of CLIP's vocabulary, so that models of the table need no tokenizer files."""
 QUERY_LENGTH = 16
+VOCABULARY, TASK_LENGTH = 49408, 77
+"""Of CLIP, for the sentence that tells OneFormer its task."""
 
 SEED = 20
 """Seed of the random weights, which are equal in all processes of a cell."""
 
 AUTO_CLASSES: dict[Task, tuple[str, ...]] = {
     "image-classification": ("AutoModelForImageClassification",),
+    "image-feature-extraction": ("AutoModel",),
+    "depth-estimation": ("AutoModelForDepthEstimation",),
     "object-detection": ("AutoModelForObjectDetection", "AutoModelForZeroShotObjectDetection"),
     "image-segmentation": (
         "AutoModelForUniversalSegmentation",
@@ -61,6 +66,7 @@ class Loaded:
 
     module: torch.nn.Module
     batches: tuple[Inputs, ...]
+    has_random_head: bool = False  # of a checkpoint, because that lacks one for the task
 
     @property
     def input_size(self) -> tuple[int, int]:
@@ -73,9 +79,12 @@ def load(recipe: Recipe, *, batch_size: int, batches: int, dtype: torch.dtype, d
     """Build the module and its batches on `device`. Raises whatever transformers raises, such as `OSError`."""
     with _without_hub(recipe):
         torch.manual_seed(SEED)
-        module = _module(recipe).to(dtype=dtype).eval().requires_grad_(requires_grad=False)
+        built, has_random_head = _module(recipe)
+        module = built.to(dtype=dtype).eval().requires_grad_(requires_grad=False)
         pixels, accepted = _processed(recipe), inspect.signature(module.forward).parameters
         text = _text(recipe, batch_size) if "input_ids" in accepted else {}
+        if "task_inputs" in accepted:  # the tokens of a sentence that names the task: random ones take as long
+            text["task_inputs"] = torch.randint(VOCABULARY, (1, TASK_LENGTH)).expand(batch_size, -1)
     scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
     inputs = ({name: value[own] for name, value in pixels.items() if name in accepted} | text for own in scenes)
     module.to(device)
@@ -86,18 +95,19 @@ def load(recipe: Recipe, *, batch_size: int, batches: int, dtype: torch.dtype, d
         }
         for batch in inputs
     ]
-    return Loaded(module, tuple(placed))
+    return Loaded(module, tuple(placed), has_random_head)
 
 
 def architecture(recipe: Recipe) -> str:
-    """Return the name of a checkpoint's model class for the task. Reads only the configuration.
+    """Return the name of a checkpoint's model class for the task. Reads no weights.
 
-    Raises `AtlasError` if there is no such checkpoint or its architecture does not support the task.
+    Raises `AtlasError` if there is no such checkpoint, its architecture does not support the task, or images alone are
+    not enough for it.
     """
     where = f"--weights pretrained: {recipe.source}" if recipe.model else f"--checkpoint {recipe.source}"
     try:
         with _without_hub(recipe):
-            config = _config(recipe.source)
+            config = _config(recipe)
     except AtlasError:
         raise
     except Exception as error:  # noqa: BLE001 - transformers may raise anything for a malformed configuration
@@ -111,12 +121,36 @@ def architecture(recipe: Recipe) -> str:
         ) from None
     auto = _auto_class(recipe.task, config)
     if auto is None:
+        others = [task for task in AUTO_CLASSES if _auto_class(task, _seeing(config, task))]
         raise AtlasError(
             f"{config.model_type} has no model for {recipe.task}",
             where=where,
-            remedy=f"choose another --task: {', '.join(AUTO_CLASSES)}",
+            remedy=f"choose another --task: {', '.join(others)}" if others else "choose a model that takes images",
         )
-    return str(auto._model_mapping[type(config)].__name__)  # noqa: SLF001 - there is no public way
+    model_class = auto._model_mapping[type(config)]  # noqa: SLF001 - there is no public way
+    if not recipe.model:
+        _check_inputs(recipe, model_class, where)
+    return str(model_class.__name__)
+
+
+def _check_inputs(recipe: Recipe, model_class: Any, where: str) -> None:
+    """Raise `AtlasError` for a checkpoint whose image processor is of no use, or does not give what its model needs."""
+    try:
+        with _without_hub(recipe):
+            given = _processed(recipe)
+    except Exception as error:  # noqa: BLE001 - transformers may raise anything, even for a processor that it lacks
+        what, remedy = f"its image processor cannot be used: {one_line(error)}", "check preprocessor_config.json"
+        if version("torchvision") is None:
+            remedy += "; or install torchvision, which some processors need"
+        raise AtlasError(what, where=where, remedy=remedy) from None
+    expected = inspect.signature(model_class.forward).parameters.values()
+    needed = {each.name for each in expected if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD}
+    if missing := sorted(needed - {"self", "input_ids", "task_inputs", *given}):
+        remedy = "measure its image encoder: --task image-feature-extraction"
+        raise AtlasError(f"its model also needs {' and '.join(missing)}", where=where, remedy=remedy)
+    if given["pixel_values"].dim() != 4:
+        what = "its processor gives patches of images, in numbers that vary"
+        raise AtlasError(what, where=where, remedy="choose a checkpoint with a fixed image size")
 
 
 @contextmanager
@@ -130,11 +164,16 @@ def _without_hub(recipe: Recipe) -> Iterator[None]:
         constants.HF_HUB_OFFLINE = online
 
 
-def _config(source: str) -> Any:
-    config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
+def _config(recipe: Recipe) -> Any:
+    config = _seeing(transformers.AutoConfig.from_pretrained(recipe.source, trust_remote_code=False), recipe.task)
     if "/" in str(config._attn_implementation):  # noqa: SLF001 - a kernel from the hub is code
         config._attn_implementation = None  # noqa: SLF001
     return config
+
+
+def _seeing(config: Any, task: Task) -> Any:
+    """Return the configuration of what computes features of images: models of images and text have it apart."""
+    return getattr(config, "vision_config", config) if task == "image-feature-extraction" else config
 
 
 def _auto_class(task: Task, config: Any) -> Any | None:
@@ -145,17 +184,21 @@ def _auto_class(task: Task, config: Any) -> Any | None:
 # ── Modules ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _module(recipe: Recipe) -> torch.nn.Module:
+def _module(recipe: Recipe) -> tuple[torch.nn.Module, bool]:
+    """Return the module, and whether its head has random weights although the others come from a checkpoint."""
     spec = recipe.spec
     model_class: Any = getattr(transformers, spec.architecture) if spec else None
     if spec and recipe.weights == "random":
         config = model_class.config_class(**deepcopy(dict(spec.config)))  # some change their argument
-        return cast(torch.nn.Module, model_class(config))
-    config = _config(recipe.source)
+        return model_class(config), False
+    config = _config(recipe)
     model_class = model_class or _auto_class(recipe.task, config)
     if recipe.weights == "random":
-        return cast(torch.nn.Module, model_class.from_config(config))
-    return cast(torch.nn.Module, model_class.from_pretrained(recipe.source, config=config, use_safetensors=True))
+        return model_class.from_config(config), False
+    module, report = model_class.from_pretrained(
+        recipe.source, config=config, use_safetensors=True, output_loading_info=True
+    )
+    return module, bool(report["missing_keys"])
 
 
 # ── Inputs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -164,15 +207,15 @@ def _module(recipe: Recipe) -> torch.nn.Module:
 def _processed(recipe: Recipe) -> Inputs:
     """Return the bundled image and its reflections as the processor of the model prepares them: `SCENES` rows each."""
     spec = recipe.spec
-    scene = Image.open(IMAGE).convert("RGB")
+    channels = 3 if spec else getattr(_config(recipe), "num_channels", 3)
+    scene = Image.open(IMAGE).convert("L" if channels == 1 else "RGB")
     flips = (Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.FLIP_TOP_BOTTOM, Image.Transpose.ROTATE_180)
     images = [scene, *(scene.transpose(flip) for flip in flips)]
     if spec:
         processor = getattr(transformers, spec.processor_class)(**spec.processor)
     else:
-        processor = transformers.AutoImageProcessor.from_pretrained(
-            recipe.source, backend="pil", trust_remote_code=False
-        )
+        backend = {} if version("torchvision") else {"backend": "pil"}
+        processor = transformers.AutoImageProcessor.from_pretrained(recipe.source, trust_remote_code=False, **backend)
     prepared = dict(processor(images=images, return_tensors="pt"))
     return {name: value for name, value in prepared.items() if isinstance(value, torch.Tensor)}
 

@@ -118,7 +118,7 @@ def compared(pair: Pair, eager: accuracy.Tensors, compiled: accuracy.Tensors) ->
     """Compare compiled with eager, and if they differ, both with eager in a higher precision."""
     dtype = accuracy.rounding_type(pair.job.cell)
     errors = accuracy.compare(eager, compiled)
-    if accuracy.is_within_tolerance(errors, dtype):
+    if accuracy.is_within_tolerance(errors, pair.job.cell):
         return errors
     higher = torch.float32 if dtype.itemsize < 4 else torch.float64
     reference = attempt(lambda: _reference(pair.loaded, higher))

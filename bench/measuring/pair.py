@@ -21,7 +21,7 @@ from bench.measuring.device_time import busy_ms
 from bench.measuring.environment import PeakMemory
 from bench.measuring.rounds import Subject, timed, warm_up
 from bench.measuring.sensors import Sensors
-from bench.measuring.variants import PACKAGE, VARIANTS, Call
+from bench.measuring.variants import VARIANTS, Call
 from bench.plans.messages import Job
 from bench.records.record import Cell, Graphs, Samples, Start
 
@@ -34,6 +34,9 @@ WARM_UPS = 3
 
 ARTIFACTS = "artifacts.bin"
 """The file in the folder of a cell that holds what torch.compile saved of it."""
+
+OUTPUTS = "outputs.pt"
+"""The file there in which eager leaves its outputs for a variant that runs in another process."""
 
 REPLAYING = ("reduce-overhead", "max-autotune")
 """Modes that replay CUDA graphs, invisible to the allocator."""
@@ -159,7 +162,8 @@ class Pair:
         """Return the size of what later processes need to start. One that starts cold saves artifacts if it shall."""
         folder = Path(self.job.folder)
         if self.job.start == "loaded":
-            return {"loaded": (folder / PACKAGE).stat().st_size / 1e9}
+            built = (each for each in folder.iterdir() if each.name != OUTPUTS)
+            return {"loaded": sum(each.stat().st_size for each in built) / 1e9}
         if self.job.start != "cold" or not self.is_compiled:
             return {}
         kept = sum(each.stat().st_size for each in (folder.parent / "compiled").rglob("*") if each.is_file())

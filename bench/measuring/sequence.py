@@ -74,7 +74,7 @@ def run(pair: Pair, send: Send) -> CellOutcome:
                 compilations=compiled[place + 1] - compiled[place],
             )
         )
-    if accuracy.is_within_tolerance(errors, accuracy.rounding_type(pair.job.cell)):
+    if accuracy.is_within_tolerance(errors, pair.job.cell):
         return CellOutcome(status=Status.PASS, calls=tuple(calls))
     return CellOutcome(status=Status.FAIL_ACCURACY, reason=accuracy.describe(errors), calls=tuple(calls))
 

@@ -19,7 +19,7 @@ import torch
 from bench.measuring import accuracy, graphs, sequence
 from bench.measuring.diagnostics import compared, examined, failure, samples_of
 from bench.measuring.interference import DEVICE, RoundWatch
-from bench.measuring.pair import Pair, gradient_mode
+from bench.measuring.pair import OUTPUTS, Pair, gradient_mode
 from bench.measuring.rounds import Subject, sample, timed, warm_up
 from bench.measuring.variants import VARIANTS
 from bench.plans.messages import BUILDING, CellOutcome, Job, Phase, Send
@@ -30,9 +30,6 @@ UNSTABLE = 0.15
 """Half-width of the 95% interval of a latency within the process, as a share, above which the cell is unstable."""
 
 BUSY = "another process was computing on the device"
-
-OUTPUTS = "outputs.pt"
-"""The file in the folder of a job in which eager leaves its outputs for a variant that runs in another process."""
 
 
 def run(job: Job, send: Send, imports_s: float = 0.0) -> CellOutcome:
@@ -52,7 +49,8 @@ def run(job: Job, send: Send, imports_s: float = 0.0) -> CellOutcome:
             return sequence.run(pair, send)
         steps = {"both": _run_both, "eager": _run_eager, "variant": _run_variant, "build": _build}
         outcome = steps[job.role](pair, imports_s, send)
-    return msgspec.structs.replace(outcome, input_size=pair.loaded.input_size)
+    loaded = pair.loaded
+    return msgspec.structs.replace(outcome, input_size=loaded.input_size, has_random_head=loaded.has_random_head)
 
 
 def _run_both(pair: Pair, imports_s: float, send: Send) -> CellOutcome:
@@ -201,7 +199,7 @@ def _verdict(
     """Return the status and its reason, the most serious one first."""
     if errors is None:
         return Status.FAIL_ACCURACY, f"compiled could not be compared with eager: {measurement.failures['accuracy']}"
-    if not accuracy.is_within_tolerance(errors, accuracy.rounding_type(pair.job.cell)):
+    if not accuracy.is_within_tolerance(errors, pair.job.cell):
         return Status.FAIL_ACCURACY, accuracy.describe(errors)
     if not repeats:
         return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"

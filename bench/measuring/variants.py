@@ -21,8 +21,8 @@ from bench.records.record import COMPILE_MODES
 if TYPE_CHECKING:
     import torch
 
-PACKAGE = "model.pt2"
-"""The file that AOTInductor makes, in the folder of a cell."""
+PACKAGE, ONNX, OPENVINO = "model.pt2", "model.onnx", "model.xml"
+"""The files that AOTInductor, ONNX and OpenVINO make, in the folder of a cell. Some have their weights beside them."""
 
 Call = Callable[..., Any]
 """Takes a batch as keyword arguments, and returns the output of the model."""
@@ -35,9 +35,11 @@ class Variant:
     name: str
     start: Callable[[torch.nn.Module, Mapping[str, torch.Tensor], Path], Call]
     build: Callable[[torch.nn.Module, Mapping[str, torch.Tensor], Path], None] | None = None  # in an earlier process
-    same_process: bool = True  # else eager runs in a process of its own, before or after this one
-    needs: str | None = None  # a package besides torch
-    imports: tuple[str, ...] = ()  # modules of torch that `start` needs, which take seconds
+    same_process: bool = True  # else eager runs in a process of its own, before this one
+    needs: tuple[str, ...] = ()  # packages besides torch
+    imports: tuple[str, ...] = ()  # modules that `start` needs, which take seconds
+    lowers: bool = False  # computes in a lower precision than eager
+    on_cpu_alone: bool = False
 
 
 def _compiled(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, **options: Any) -> Call:
@@ -115,20 +117,46 @@ def _with_option(
     return torch.compile(module, options=list_mode_options(mode) | option)
 
 
-def _channels_last(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path) -> Call:
-    """Run eager with weights and images in channels-last format."""
+def _converted(
+    module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str | None = None, **form: str
+) -> Call:
+    """Run a copy of the model in another data type or memory layout, compiled if there is a mode. Images are converted
+    in each call."""
     import torch  # noqa: PLC0415
 
-    twin = deepcopy(module).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    wanted: dict[str, Any] = {name: getattr(torch, value) for name, value in form.items()}
+    twin = deepcopy(module).to(**wanted)
+    ready = torch.compile(twin, mode=mode) if mode else twin
 
     def call(**inputs: torch.Tensor) -> Any:
-        images = {
-            name: value.contiguous(memory_format=torch.channels_last) if value.dim() == 4 else value
-            for name, value in inputs.items()
-        }
-        return twin(**images)
+        return ready(**{name: value.to(**wanted) if value.dim() == 4 else value for name, value in inputs.items()})
 
     return call
+
+
+def _autocast(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
+    """Compile, and let each operation choose between bfloat16 and float32."""
+    import torch  # noqa: PLC0415
+
+    compiled = torch.compile(module, mode=mode)
+
+    def call(**inputs: torch.Tensor) -> Any:
+        with torch.autocast(inputs["pixel_values"].device.type, torch.bfloat16):
+            return compiled(**inputs)
+
+    return call
+
+
+def _quantized(
+    module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str, config: str
+) -> Call:
+    """Compile with the weights of linear layers in int8. `config`: the class of torchao that says how."""
+    import torch  # noqa: PLC0415
+    from torchao import quantization  # noqa: PLC0415
+
+    twin = deepcopy(module)
+    quantization.quantize_(twin, getattr(quantization, config)())
+    return torch.compile(twin, mode=mode)
 
 
 def _export(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], folder: Path) -> None:
@@ -147,6 +175,57 @@ def _loaded(_module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], folde
     return aoti_load_package(str(folder / PACKAGE))  # type: ignore[no-any-return]
 
 
+def _export_onnx(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], folder: Path) -> None:
+    import torch  # noqa: PLC0415
+
+    with torch.no_grad():
+        torch.onnx.export(module, (), folder / ONNX, kwargs=dict(inputs), dynamo=True)
+
+
+def _onnxruntime(_module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], folder: Path) -> Call:
+    import onnxruntime  # noqa: PLC0415
+    import torch  # noqa: PLC0415
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = onnxruntime.InferenceSession(folder / ONNX, options, providers=["CPUExecutionProvider"])
+    names = [each.name for each in session.get_inputs()]
+
+    def call(**inputs: torch.Tensor) -> Any:
+        return [torch.from_numpy(each) for each in session.run(None, {name: inputs[name].numpy() for name in names})]
+
+    return call
+
+
+def _export_openvino(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], folder: Path) -> None:
+    import openvino  # noqa: PLC0415
+    import torch  # noqa: PLC0415
+
+    with torch.no_grad():
+        program = torch.export.export(module, (), dict(inputs))
+    openvino.save_model(openvino.convert_model(program), folder / OPENVINO, compress_to_fp16=False)
+
+
+def _openvino(
+    _module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], folder: Path, precision: str = "f32"
+) -> Call:
+    """Run in this precision. OpenVINO would choose bfloat16 by itself on a CPU with AMX."""
+    import openvino  # noqa: PLC0415
+    import torch  # noqa: PLC0415
+
+    settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
+    model = openvino.compile_model(
+        folder / OPENVINO, "CPU", {**settings, "INFERENCE_NUM_THREADS": torch.get_num_threads()}
+    )
+    names = [each.any_name for each in model.inputs]
+
+    def call(**inputs: torch.Tensor) -> Any:
+        found = model({name: inputs[name].numpy() for name in names})
+        return [torch.from_numpy(each) for each in found.values()]
+
+    return call
+
+
 def _of_mode(mode: str) -> tuple[Variant, ...]:
     starts: Mapping[str, Callable[..., Call]] = {
         "": _compiled,
@@ -157,18 +236,45 @@ def _of_mode(mode: str) -> tuple[Variant, ...]:
         ":regions": _regions,
         ":freezing": partial(_with_option, freezing=True),
         ":given-layout": partial(_with_option, layout_optimization=False),  # Inductor turns to channels last by itself
+        ":channels_last": partial(_converted, memory_format="channels_last"),
     }
-    imports = ("torch._dynamo", "torch._inductor.compile_fx")
+    lowering: Mapping[str, Callable[..., Call]] = {
+        ":bfloat16": partial(_converted, dtype="bfloat16"),
+        ":autocast": _autocast,
+        ":int8-weights": partial(_quantized, config="Int8WeightOnlyConfig"),
+        ":int8": partial(_quantized, config="Int8DynamicActivationInt8WeightConfig"),
+    }
     return tuple(
-        Variant(f"compile:{mode}{name}", partial(start, mode=mode), imports=imports) for name, start in starts.items()
+        Variant(
+            f"compile:{mode}{name}",
+            partial(start, mode=mode),
+            needs=("torchao",) if "int8" in name else (),
+            imports=("torch._dynamo", "torch._inductor.compile_fx"),
+            lowers=name in lowering,
+        )
+        for name, start in {**starts, **lowering}.items()
     )
 
+
+_apart = partial(Variant, same_process=False, on_cpu_alone=True)
+"""A runtime whose threads spin after a call, which would slow eager down in the same process."""
+
+_openvino_apart = partial(_apart, build=_export_openvino, needs=("openvino",), imports=("openvino",))
 
 VARIANTS: Mapping[str, Variant] = {
     variant.name: variant
     for variant in (
         *(variant for mode in COMPILE_MODES for variant in _of_mode(mode)),
-        Variant("eager:channels_last", _channels_last),
+        Variant("eager:channels_last", partial(_converted, memory_format="channels_last")),
         Variant("aoti", _loaded, build=_export, imports=("torch._inductor.package",)),
+        _apart(
+            "onnxruntime",
+            _onnxruntime,
+            build=_export_onnx,
+            needs=("onnx", "onnxruntime", "onnxscript"),
+            imports=("onnxruntime",),
+        ),
+        _openvino_apart("openvino", _openvino),
+        _openvino_apart("openvino:bfloat16", partial(_openvino, precision="bf16"), lowers=True),
     )
 }

@@ -70,7 +70,7 @@ def _answer(request: Request, send: Send) -> Answer:
 
             return selfcheck.run(request, send)
         assert isinstance(request, Job)
-        imports_s = _import(VARIANTS[request.cell.variant].imports)
+        imports_s = _import(VARIANTS[request.cell.variant].imports if request.role != "eager" else ())
         from bench.measuring.trial import run  # noqa: PLC0415 - imports Transformers, which imports Dynamo
 
         return run(request, send, imports_s)

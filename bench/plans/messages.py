@@ -131,6 +131,7 @@ class CellOutcome(_Message, frozen=True):
     measurement: Measurement | None = None
     calls: tuple[Call, ...] = ()
     input_size: tuple[int, int] | None = None
+    has_random_head: bool = False
 
 
 class SelfChecked(_Message, frozen=True):

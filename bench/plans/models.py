@@ -1,4 +1,5 @@
-"""The model table: twelve vision checkpoints, by their labels in the published tables. Imports no torch.
+"""The model table: the twelve vision checkpoints of the 2023 guide, by their labels there, and twelve of today. Imports
+no torch.
 
 Each row says how to build the architecture offline, with random weights and the exact parameters of its checkpoint, and
 how its image processor prepares the input. To add a model, add a row: `bench.measuring.build` builds it,
@@ -69,6 +70,16 @@ _SMALL_RESNET = {**_resnet(1, 1, 1, 1), "embedding_size": 16, "hidden_sizes": (1
 _SMALL_SWIN = _swin(image_size=64, embed_dim=16, depths=(1, 1, 1, 1), num_heads=(1, 2, 2, 2), window_size=2)
 _SMALL_LAYERS = {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64}
 _SMALL_DETR = {**_SMALL_LAYERS, "d_model": 32, "num_queries": 10, "backbone_config": _SMALL_RESNET}
+_SMALL_REALTIME = {
+    "encoder_in_channels": [32, 64, 128],
+    "encoder_hidden_dim": 32,
+    "encoder_ffn_dim": 64,
+    "d_model": 32,
+    "decoder_in_channels": [32, 32, 32],
+    "decoder_ffn_dim": 64,
+    "decoder_layers": 2,
+    "num_queries": 10,
+}
 _SMALL_MASK = {"backbone_config": _SMALL_SWIN, "mask_feature_size": 32}
 
 
@@ -84,6 +95,14 @@ def _detr_model(label: str, checkpoint: str, kind: str, parameters: int, depth: 
         config={"use_timm_backbone": False, "backbone_config": _resnet(3, 4, depth, 3), "num_labels": 91},
         shrunken=_SMALL_DETR,
     )
+
+
+IMAGENET = {"image_mean": (0.485, 0.456, 0.406), "image_std": (0.229, 0.224, 0.225)}
+"""Mean and standard deviation by which the processors of most checkpoints normalize. Their classes have others."""
+
+
+def _dinov2(width: int, heads: int, **config: Any) -> dict[str, Any]:
+    return {"hidden_size": width, "num_attention_heads": heads, "image_size": 518, **config}
 
 
 MODELS: tuple[ModelSpec, ...] = (
@@ -226,6 +245,223 @@ MODELS: tuple[ModelSpec, ...] = (
     _detr_model("DETR", "facebook/detr-resnet-50", "Detr", 41_524_768),
     _detr_model("Resnet-101", "facebook/detr-resnet-101", "Detr", 60_464_672, depth=23),
     _detr_model("Conditional-DETR", "microsoft/conditional-detr-resnet-50", "ConditionalDetr", 43_418_401),
+    ModelSpec(
+        label="DINOv2",
+        checkpoint="facebook/dinov2-base",
+        task="image-feature-extraction",
+        architecture="Dinov2Model",
+        processor_class="BitImageProcessorPil",
+        parameters=86_580_480,
+        input_size=(224, 224),
+        config=_dinov2(768, 12),
+        processor={"size": {"shortest_edge": 256}, **IMAGENET},
+        shrunken={"num_hidden_layers": 1, "hidden_size": 32, "num_attention_heads": 2, "image_size": 64},
+        shrunken_processor={"size": {"shortest_edge": 64}, "crop_size": {"height": 64, "width": 64}},
+    ),
+    ModelSpec(
+        label="DINOv3",
+        checkpoint="facebook/dinov3-vitb16-pretrain-lvd1689m",
+        task="image-feature-extraction",
+        architecture="DINOv3ViTModel",
+        processor_class="ViTImageProcessorPil",  # the checkpoint's own needs torchvision
+        parameters=85_660_416,
+        input_size=(224, 224),
+        config={"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12, "num_register_tokens": 4},
+        processor=IMAGENET,
+        shrunken={**_SMALL_TRANSFORMER, "image_size": 64},
+    ),
+    ModelSpec(
+        label="SigLIP 2",
+        checkpoint="google/siglip2-base-patch16-224",
+        task="image-feature-extraction",
+        architecture="SiglipVisionModel",
+        processor_class="SiglipImageProcessorPil",
+        parameters=92_884_224,
+        input_size=(224, 224),
+        shrunken={**_SMALL_TRANSFORMER, "image_size": 64},
+    ),
+    ModelSpec(
+        label="CLIP",
+        checkpoint="openai/clip-vit-base-patch32",
+        task="image-feature-extraction",
+        architecture="CLIPVisionModel",
+        processor_class="CLIPImageProcessorPil",
+        parameters=87_456_000,
+        input_size=(224, 224),
+        shrunken={**_SMALL_TRANSFORMER, "image_size": 64},
+        shrunken_processor={"size": {"shortest_edge": 64}, "crop_size": {"height": 64, "width": 64}},
+    ),
+    ModelSpec(
+        label="Depth Anything V2",
+        checkpoint="depth-anything/Depth-Anything-V2-Small-hf",
+        task="depth-estimation",
+        architecture="DepthAnythingForDepthEstimation",
+        processor_class="DPTImageProcessorPil",
+        parameters=24_785_089,
+        input_size=(518, 686),
+        config={
+            "backbone_config": _dinov2(
+                384, 6, model_type="dinov2", out_indices=[3, 6, 9, 12], reshape_hidden_states=False
+            )
+        },
+        processor={
+            "size": {"height": 518, "width": 518},
+            "keep_aspect_ratio": True,
+            "ensure_multiple_of": 14,
+            **IMAGENET,
+        },
+        shrunken={
+            "backbone_config": {
+                **_dinov2(32, 2, model_type="dinov2", out_indices=[1, 2, 3, 4], reshape_hidden_states=False),
+                "num_hidden_layers": 4,
+                "image_size": 64,
+                "patch_size": 16,
+            },
+            "patch_size": 16,
+            "reassemble_hidden_size": 32,
+            "neck_hidden_sizes": (8, 8, 16, 16),
+            "fusion_hidden_size": 8,
+            "head_hidden_size": 8,
+        },
+        shrunken_processor={"size": {"height": 64, "width": 64}, "ensure_multiple_of": 16, "keep_aspect_ratio": False},
+    ),
+    ModelSpec(
+        label="RT-DETR v2",
+        checkpoint="PekingU/rtdetr_v2_r50vd",
+        task="object-detection",
+        architecture="RTDetrV2ForObjectDetection",
+        processor_class="RTDetrImageProcessorPil",
+        parameters=42_891_372,
+        input_size=(640, 640),
+        config={"backbone_config": {"model_type": "rt_detr_resnet", "out_indices": [2, 3, 4]}, "num_labels": 80},
+        shrunken={
+            "backbone_config": {
+                "model_type": "rt_detr_resnet",
+                "out_indices": [2, 3, 4],
+                "embedding_size": 16,
+                "depths": [1, 1, 1, 1],
+                "hidden_sizes": [16, 32, 64, 128],
+            },
+            **_SMALL_REALTIME,
+        },
+    ),
+    ModelSpec(
+        label="D-FINE",
+        checkpoint="ustc-community/dfine-large-coco",
+        task="object-detection",
+        architecture="DFineForObjectDetection",
+        processor_class="RTDetrImageProcessorPil",
+        parameters=31_244_152,
+        input_size=(640, 640),
+        config={"decoder_n_points": [3, 6, 3], "num_labels": 80},
+        shrunken={
+            "backbone_config": {
+                "model_type": "hgnet_v2",
+                "out_indices": [2, 3, 4],
+                "stem_channels": [3, 8, 16],
+                "stage_in_channels": [16, 16, 32, 64],
+                "stage_mid_channels": [8, 8, 16, 16],
+                "stage_out_channels": [16, 32, 64, 128],
+                "hidden_sizes": [16, 32, 64, 128],
+                "stage_num_blocks": [1, 1, 1, 1],
+                "stage_numb_of_layers": [1, 1, 1, 1],
+            },
+            **_SMALL_REALTIME,
+        },
+    ),
+    ModelSpec(
+        label="SAM 2.1",
+        checkpoint="facebook/sam2.1-hiera-tiny",
+        task="image-feature-extraction",
+        architecture="Sam2VisionModel",
+        processor_class="SamImageProcessorPil",  # the checkpoint's own needs torchvision
+        parameters=27_219_136,
+        input_size=(1024, 1024),
+        shrunken={
+            "backbone_config": {
+                "model_type": "sam2_hiera_det_model",
+                "image_size": [64, 64],
+                "hidden_size": 16,
+                "blocks_per_stage": [1, 1, 2, 1],
+                "embed_dim_per_stage": [16, 32, 64, 128],
+                "num_attention_heads_per_stage": [1, 1, 2, 2],
+                "global_attention_blocks": [3],
+            },
+            "backbone_channel_list": [128, 64, 32, 16],
+            "backbone_feature_sizes": [[16, 16], [8, 8], [4, 4]],
+            "fpn_hidden_size": 32,
+        },
+        shrunken_processor={"size": {"longest_edge": 64}, "pad_size": {"height": 64, "width": 64}},
+    ),
+    ModelSpec(
+        label="Swin v2",
+        checkpoint="microsoft/swinv2-tiny-patch4-window8-256",
+        task="image-classification",
+        architecture="Swinv2ForImageClassification",
+        processor_class="ViTImageProcessorPil",
+        parameters=28_347_154,
+        input_size=(256, 256),
+        config={"image_size": 256, "window_size": 8, "num_labels": 1000},
+        processor={"size": {"height": 256, "width": 256}, **IMAGENET},
+        shrunken={"image_size": 64, "embed_dim": 16, "depths": (1, 1), "num_heads": (1, 2), "window_size": 2},
+    ),
+    ModelSpec(
+        label="ConvNeXt V2",
+        checkpoint="facebook/convnextv2-tiny-1k-224",
+        task="image-classification",
+        architecture="ConvNextV2ForImageClassification",
+        processor_class="ConvNextImageProcessorPil",
+        parameters=28_635_496,
+        input_size=(224, 224),
+        config={"num_labels": 1000},
+        processor={"size": {"shortest_edge": 224}, "crop_pct": 0.875, **IMAGENET},
+        shrunken={"depths": (1, 1, 1, 1), "hidden_sizes": (16, 32, 64, 128)},
+        shrunken_processor={"size": {"shortest_edge": 64}},
+    ),
+    ModelSpec(
+        label="EfficientNet-B0",
+        checkpoint="google/efficientnet-b0",
+        task="image-classification",
+        architecture="EfficientNetForImageClassification",
+        processor_class="EfficientNetImageProcessorPil",
+        parameters=5_288_548,
+        input_size=(224, 224),
+        config={
+            "image_size": 224,
+            "width_coefficient": 1.0,
+            "depth_coefficient": 1.0,
+            "hidden_dim": 1280,
+            "num_labels": 1000,
+        },
+        processor={"size": {"height": 224, "width": 224}},
+        shrunken={"image_size": 64, "depth_coefficient": 0.1, "num_labels": 10},
+    ),
+    ModelSpec(
+        label="OneFormer",
+        checkpoint="shi-labs/oneformer_ade20k_swin_tiny",
+        task="image-segmentation",
+        architecture="OneFormerForUniversalSegmentation",
+        processor_class="OneFormerImageProcessorPil",
+        parameters=50_737_938,
+        input_size=(512, 682),
+        config={
+            "backbone_config": _swin(embed_dim=96, depths=(2, 2, 6, 2), num_heads=(3, 6, 12, 24), window_size=7),
+            "num_labels": 150,
+        },
+        processor={"size": {"shortest_edge": 512, "longest_edge": 2048}, "class_info_file": None},
+        shrunken={
+            "backbone_config": _SMALL_SWIN,
+            "conv_dim": 32,
+            "mask_dim": 32,
+            "hidden_dim": 32,
+            "num_queries": 10,
+            "query_dec_layers": 1,
+            "encoder_layers": 1,
+            "decoder_layers": 2,
+            "encoder_feedforward_dim": 64,
+            "dim_feedforward": 64,
+        },
+    ),
 )
 
 BY_LABEL: Mapping[str, ModelSpec] = {spec.label: spec for spec in MODELS}

@@ -49,14 +49,23 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:6]
 
 
-def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
-    """Return a plan of all combinations of the profile's coordinates, with all models of one before the next."""
+def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str, threads: int | None = None) -> Plan:
+    """Return a plan of all combinations of the profile's coordinates, with all models of one before the next.
+
+    `threads`: of a CPU; by default one a core.
+    """
     grid = product(profile.dtypes, profile.batch_sizes, profile.variants, recipes)
-    return Plan(profile=profile, planned=tuple(_planned(profile, device, *each) for each in grid))
+    return Plan(profile=profile, planned=tuple(_planned(profile, device, threads, *each) for each in grid))
 
 
 def _planned(
-    profile: Profile, device: str, precision: str, batch_size: int, variant: str, recipe: Recipe
+    profile: Profile,
+    device: str,
+    threads: int | None,
+    precision: str,
+    batch_size: int,
+    variant: str,
+    recipe: Recipe,
 ) -> PlannedCell:
     spec, local = recipe.spec, recipe.local
     sizes: Sizes | None = None
@@ -72,6 +81,7 @@ def _planned(
         variant=variant,
         grad_mode=profile.grad_mode,
         weights=recipe.weights,
+        threads=threads,
         sizes=sizes,
         input_size=spec.input_size if spec else None,
         digest=local.digest if local else None,
@@ -84,6 +94,7 @@ def _planned(
     words += ["--shrunken"] if recipe.shrunken else []
     words += ["--weights", recipe.weights, "--batch-size", str(batch_size), "--variant", variant]
     words += ["--dtype", precision, "--device", device, "--malloc", "keep" if profile.keep_memory else "default"]
+    words += ["--threads", str(threads)] if threads else []
     words += ["--allow-busy"] if profile.allow_busy else []
     return PlannedCell(cell=cell, recipe=recipe, command=shlex.join(words))
 

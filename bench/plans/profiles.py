@@ -14,6 +14,8 @@ from bench.plans.models import MODELS
 from bench.records.record import GradMode
 
 ALL_MODELS = tuple(spec.label for spec in MODELS)
+OF_2023 = ALL_MODELS[:12]
+"""The models of the 2023 guide."""
 
 KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "17179869184", "MALLOC_TRIM_THRESHOLD_": "17179869184"}
 """Makes glibc keep up to 16 GiB of freed memory. By default, it may return megabytes to the kernel and request them
@@ -85,7 +87,7 @@ QUICK = Profile(
 )
 STANDARD = Profile(
     name="standard",
-    summary="all twelve models at batch size 1, eager against default compilation",
+    summary="all models at batch size 1, eager against default compilation",
     # After ten rounds on two CPU cores, the standard error of a speedup is 1.4 to 2%, while processes differ by up to
     # 4%: another process is worth more than more rounds.
     sampling=Sampling(min_s=1.0, max_rounds=10, max_s=10.0, warmup_cap_s=4.0),
@@ -112,6 +114,7 @@ FULL = Profile(
 PAPER_2023 = Profile(
     name="paper-2023",
     summary="the protocol of the 2023 guide: the mean of 300 inferences on one image, after a warm-up",
+    models=OF_2023,
     processes=1,
     keep_memory=False,  # as in 2023
     grad_mode="no_grad",  # likewise
@@ -122,6 +125,7 @@ PAPER_2023 = Profile(
 STARTUP = Profile(
     name="startup",
     summary="seconds until the first answer: compiled at once, from a cache, from artifacts, by regions, ahead of time",
+    models=OF_2023,
     variants=("compile:default", "compile:default:regions", "aoti"),
     processes=4,
     artifact_processes=3,
@@ -143,6 +147,7 @@ SIZES_PROFILE = Profile(
 MODES = Profile(
     name="modes",
     summary="modes that take minutes to compile: max-autotune, and freezing",
+    models=OF_2023,
     variants=("compile:max-autotune", "compile:default:freezing"),
     processes=1,
     model_by_model=True,
@@ -150,6 +155,20 @@ MODES = Profile(
     sampling=Sampling(min_s=1.0, max_rounds=10, max_s=10.0, warmup_cap_s=4.0, compares_layouts=False),
 )
 
+WAYS = Profile(
+    name="ways",
+    summary="other ways to run six models on a CPU: ONNX Runtime, OpenVINO, channels_last, bfloat16, int8",
+    models=("ViT", "ResNet", "Segformer", "DETR", "EfficientNet-B0", "ConvNeXT"),
+    variants=(
+        *("compile:default", "onnxruntime", "openvino", "eager:channels_last"),
+        *(f"compile:default:{way}" for way in ("channels_last", "bfloat16", "autocast", "int8-weights", "int8")),
+    ),
+    processes=2,
+    model_by_model=True,
+    timeout_s=1800.0,
+    sampling=Sampling(min_s=1.0, max_rounds=10, max_s=10.0, warmup_cap_s=4.0, compares_layouts=False),
+)
+
 PROFILES: Mapping[str, Profile] = {
-    each.name: each for each in (QUICK, STANDARD, DEPLOY, FULL, STARTUP, SIZES_PROFILE, MODES, PAPER_2023)
+    each.name: each for each in (QUICK, STANDARD, DEPLOY, FULL, STARTUP, SIZES_PROFILE, MODES, WAYS, PAPER_2023)
 }

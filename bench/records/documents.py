@@ -140,6 +140,7 @@ class Capture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     graphs: Mapping[str, Any]
     training_step: Mapping[str, Any]
     k_fold: Mapping[str, Any]
+    pipeline: Mapping[str, Any]
 
 
 def read_capture(path: Path) -> Capture:

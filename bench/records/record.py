@@ -18,11 +18,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-SCHEMA = 12
+SCHEMA = 13
 """Version of the line format. Raise it if old readers would misread new lines; `run_file` converts old ones.
 
 11: the variant instead of compile mode and dynamic shapes; gradient mode; chip of the CPU; time to ready by start.
 12: first answers, what a start needs, calls of several sizes.
+13: threads as a coordinate; two tasks; heads with random weights.
 Each version before added optional fields, which lines of older versions lack.
 """
 
@@ -76,7 +77,14 @@ Start = Literal["cold", "warm", "artifacts", "loaded"]
 """How a process began: with an empty compile cache, with a filled one, with saved artifacts, with a loaded program."""
 Sizes = Literal["batches", "images"]
 """The size that varies over a sequence of calls: of the batch, or of the images."""
-Task = Literal["image-classification", "object-detection", "image-segmentation"]
+Task = Literal[
+    "image-classification",
+    "object-detection",
+    "image-segmentation",
+    "depth-estimation",
+    "image-feature-extraction",
+]
+"""What a model is for, as pipelines of Transformers call it."""
 Origin = Literal["measured", "published"]
 
 
@@ -107,6 +115,9 @@ UNEQUAL_BATCHES = "arms-differ-in-batch-size"
 
 TOY = "toy-model"
 """Flag of an imported record of a model that exists for tests: it says nothing about models that people use."""
+
+RANDOM_HEAD = "random-head"
+"""Flag of a checkpoint without a head for its task, which therefore has random weights there."""
 
 TIMM = "timm/"
 """Begins the checkpoints of timm. Some exist as code alone, so timm makes them."""
@@ -146,6 +157,7 @@ class Cell(_Value, frozen=True):
     autocast: bool = False  # weights and inputs stay float32; each operation runs in float32 or `dtype`
     tf32: bool = False  # CUDA's float32 products may use TF32, too; torch lets only convolutions use it by default
     channels_last: bool = False  # memory layout of weights and images: NHWC instead of NCHW
+    threads: Count | None = None  # of a CPU, where not one a core
     sizes: Sizes | None = None  # what differs from call to call; `batch_size` is then the largest
     digest: Digest | None = None  # of a local checkpoint: see `bench.plans.checkpoints.identify`
     model_type: Slug | None = None  # of a local checkpoint, from its configuration: "vit"
@@ -163,8 +175,9 @@ class Cell(_Value, frozen=True):
     @property
     def title(self) -> str:
         """The model and the coordinates that differ from their defaults: "ViT, batch 4, autocast float16"."""
-        usual = {"batch_size": 1, "variant": "compile:default", "precision": "float32"}
+        usual = {"batch_size": 1, "variant": "compile:default", "precision": "float32", "threads": None}
         words = {"batch_size": f"batch {self.batch_size}", "variant": self.variant, "precision": self.precision}
+        words["threads"] = f"{self.threads} threads"
         return ", ".join([self.model, *(words[name] for name, value in usual.items() if getattr(self, name) != value)])
 
     @property

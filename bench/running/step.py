@@ -25,7 +25,18 @@ from bench.measuring.variants import VARIANTS
 from bench.plans.messages import CellOutcome, Job, Phase, Refusal, Role, is_out_of_memory
 from bench.plans.plan import Step, artifact_processes
 from bench.plans.profiles import Profile
-from bench.records.record import BUILDING_S, COMPARABLE, SCHEMA, Cell, Environment, Peaks, Record, Start, Status
+from bench.records.record import (
+    BUILDING_S,
+    COMPARABLE,
+    RANDOM_HEAD,
+    SCHEMA,
+    Cell,
+    Environment,
+    Peaks,
+    Record,
+    Start,
+    Status,
+)
 from bench.records.scrub import one_line
 from bench.running.worker_process import Executor, WorkerExit, caches_below, variables_of
 
@@ -70,6 +81,8 @@ def measure(
         folder=str(folder),
     )
     variables = variables_of([recipe], keep_memory=profile.keep_memory) | caches_below(kept)
+    if cell.threads:
+        variables["OMP_NUM_THREADS"] = str(cell.threads)
     exits = dict[Role, WorkerExit]()
     built: Sequence[Role] = ("build",) if found.build and not warm else ()
     roles: Sequence[Role] = ("both",) if found.same_process else ("eager", "variant")  # the variant is compared
@@ -103,7 +116,11 @@ def _merged(exits: dict[Role, WorkerExit]) -> WorkerExit:
             measurement = msgspec.structs.replace(found.measurement, eager=measurement.eager, interleaved=False)
         worst = min(eager, found, key=lambda each: [*Status].index(each.status))
         found = CellOutcome(
-            status=worst.status, reason=worst.reason, measurement=measurement, input_size=eager.input_size
+            status=worst.status,
+            reason=worst.reason,
+            measurement=measurement,
+            input_size=eager.input_size,
+            has_random_head=eager.has_random_head,
         )
     return replace(last, seconds=sum(ended.seconds for ended in exits.values()), answer=found, costs_s=costs_s)
 
@@ -118,8 +135,10 @@ def is_filled(cache: Path) -> bool:
     return (cache / "filled").exists()
 
 
-def record_of(step: Step, ended: WorkerExit, environment: Environment, **names: Any) -> Record:
-    """Return the record of a step that has ended. `names`: its run, profile, plan and flags."""
+def record_of(
+    step: Step, ended: WorkerExit, environment: Environment, *, flags: Sequence[str] = (), **names: Any
+) -> Record:
+    """Return the record of a step that has ended. `names`: its run, profile and plan."""
     finding, cell = _finding(ended), step.planned.cell
     return Record(
         schema=SCHEMA,
@@ -127,7 +146,7 @@ def record_of(step: Step, ended: WorkerExit, environment: Environment, **names: 
         process=step.process,
         status=finding.status,
         cell=msgspec.structs.replace(cell, input_size=finding.input_size or cell.input_size),
-        environment=environment,
+        environment=msgspec.structs.replace(environment, threads=cell.threads or environment.threads),
         measured_at=datetime.now(UTC).replace(microsecond=0),
         reason=finding.reason and one_line(finding.reason),
         measurement=finding.measurement,
@@ -135,6 +154,7 @@ def record_of(step: Step, ended: WorkerExit, environment: Environment, **names: 
         seconds=round(ended.seconds, 1),
         costs_s={phase: round(seconds, 2) for phase, seconds in ended.costs_s.items()},
         command=step.planned.command,
+        flags=(*flags, RANDOM_HEAD) if finding.has_random_head else tuple(flags),
         **names,
     )
 

@@ -136,7 +136,7 @@ class RunWriter:
         names = {"run": self.run_file.name, "profile": self.plan.profile.name, "plan": self._digest}
         # A missing tool disturbs nothing: where it prevents something, that has it as its reason.
         flags = dict.fromkeys(f"{DOCTOR}{each.check}" for each in complaints if each.distorts)  # once for several GPUs
-        record = record_of(step, ended, environment, flags=tuple(flags), **names)
+        record = record_of(step, ended, environment, flags=[*flags], **names)
         write(self.run_file.path, record)
         self.records.append(record)
         self.reporter.end(record, ended.seconds)

@@ -110,7 +110,7 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         ),
         (["run", "--checkpoint", "no such thing"], ["neither a local folder nor a Hugging Face Hub ID"]),
         (["run", "--checkpoint", "a/b"], ["--task"]),
-        (["run", "--checkpoint", "a/b", "--task", "depth"], ["choose one of image-classification, object-detection"]),
+        (["run", "--checkpoint", "a/b", "--task", "boxes"], ["choose one of image-classification, object-detection"]),
         (["run", "--task", "object-detection"], ["--task only applies to a checkpoint"]),
         (["run", "--checkpoint", "a/b", "--task", "object-detection", "--name", "x"], ["is identified by its ID"]),
         (["run", "--checkpoint", "docs", "--task", "object-detection"], ["contains no config.json", "save_pretrained"]),
@@ -154,7 +154,7 @@ def test_a_line_that_cannot_be_parsed_is_refused_with_its_usage(
 
 def test_a_variant_without_its_package_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "compile:default:marked"
-    monkeypatch.setitem(VARIANTS, name, replace(VARIANTS[name], needs="no-such-package"))
+    monkeypatch.setitem(VARIANTS, name, replace(VARIANTS[name], needs=("torch", "no-such-package")))
     with pytest.raises(AtlasError, match="needs no-such-package") as error:
         profile_of(options_of("--variant", "default:marked"))
     assert error.value.remedy == "pip install no-such-package"
@@ -185,7 +185,7 @@ def test_a_run_measures_reports_and_is_not_repeated(tmp_path: Path, capsys: pyte
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("run", "--profile", "standard", "--dry-run", "--out", str(tmp_path / "out")) == 0
     text = capsys.readouterr().out
-    assert "36 processes of 12 cases, about" in text
+    assert "72 processes of 24 cases, about" in text
     assert re.search(r"^ViT +3 +\d+ min  python -m bench run --profile standard --model ViT ", text, re.MULTILINE)
     assert not (tmp_path / "out").exists()
 
@@ -193,12 +193,13 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, caps
 @pytest.mark.usefixtures("stub")
 def planned(*arguments: str, device: str) -> list[PlannedCell]:
     options = options_of(*arguments)
-    return list(make_plan(profile_of(options), recipes_of(options), device).planned)
+    return list(make_plan(profile_of(options), recipes_of(options), device, options.threads).planned)
 
 
 @pytest.mark.parametrize("device", ["cuda", "cpu"])
 def test_the_command_of_a_cell_plans_the_same_cell_and_no_other(device: str) -> None:
     how = ["--batch-size", "4", "16", "--malloc", "default", "--allow-busy", "--variant", *VARIANTS]
+    how += ["--threads", "1"] if device == "cpu" else []
     made = planned("--model", "ViT", "BeiT", "--dtype", *PRECISIONS, *how, device=device)
     assert len({each.cell for each in made}) == len(made) == 2 * 2 * len(PRECISIONS) * len(VARIANTS)
     for each in made:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._pytree import tree_leaves
 from transformers import ViTConfig, ViTForImageClassification
 
 from bench.measuring.build import Inputs
@@ -32,7 +33,7 @@ class Block(torch.nn.Sequential):
 def model() -> torch.nn.Module:
     """Two blocks with what a variant may not change: weights, buffers and their layout."""
     blocks = (Block(torch.nn.Conv2d(3, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.ReLU()) for _ in "ab")
-    return Model(*blocks).eval()
+    return Model(*blocks, torch.nn.Linear(28, 8)).eval()
 
 
 @pytest.fixture
@@ -73,7 +74,9 @@ def test_a_variant_computes_what_eager_does_and_leaves_it_alone(
                 build(model, BATCH, tmp_path)
         call = VARIANTS[name].start(model, BATCH, tmp_path)
         found = call(**BATCH)
-        torch.testing.assert_close(found, eager, atol=1e-5, rtol=1e-4)
+        [found] = tree_leaves(found)
+        tolerance = {"atol": 0.05, "rtol": 0.05} if VARIANTS[name].lowers else {"atol": 1e-5, "rtol": 1e-4}
+        torch.testing.assert_close(found, eager, check_dtype=False, **tolerance)
         compiled = len(graphs)
         torch.testing.assert_close(model(**BATCH), eager, atol=0, rtol=0)
     assert bool(compiled) is name.startswith("compile:")

@@ -47,7 +47,7 @@ def verify(spec: ModelSpec) -> None:
     """Check the class, the parameters and the input size of a model of the table. Some versions run only this."""
     recipe = Recipe(model=spec.label, task=spec.task)
     with torch.device("meta"):
-        module = _module(recipe)
+        module, _ = _module(recipe)
     pixels = _processed(recipe)["pixel_values"]
     assert type(module).__name__ == spec.architecture
     assert sum(parameter.numel() for parameter in module.parameters()) == spec.parameters
@@ -162,12 +162,67 @@ def test_a_checkpoint_is_loaded_with_its_weights_and_processor(checkpoint: tuple
     assert all(torch.equal(value, weights[name]) for name, value in module.state_dict().items())
 
 
+def saved(folder: Path, module: Any, processor: Any) -> str:
+    module.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return str(folder)
+
+
+def small_vision(**config: Any) -> dict[str, Any]:
+    layer = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    return {**layer, "image_size": 64, "patch_size": 32, **config}
+
+
+def test_the_image_encoder_of_a_model_of_images_and_text_computes_features(tmp_path: Path) -> None:
+    config = transformers.CLIPConfig(vision_config=small_vision(), text_config=small_vision(), projection_dim=32)
+    size = {"size": {"shortest_edge": 64}, "crop_size": {"height": 64, "width": 64}}
+    folder = saved(tmp_path, transformers.CLIPModel(config), transformers.CLIPImageProcessorPil(**size))
+    recipe = Recipe(task="image-feature-extraction", checkpoint=folder, weights="pretrained")
+    assert architecture(recipe) == "CLIPVisionModel"
+    loaded = build(recipe)
+    assert (type(loaded.module).__name__, loaded.has_random_head) == ("CLIPVisionModel", False)
+    assert loaded.module(**loaded.batches[0]).pooler_output.shape == (1, 32)
+
+
+def test_a_checkpoint_without_a_head_for_the_task_has_a_random_one(tmp_path: Path) -> None:
+    config = transformers.ViTConfig(**small_vision())
+    size = {"height": 64, "width": 64}
+    folder = saved(tmp_path, transformers.ViTModel(config), transformers.ViTImageProcessorPil(size=size))
+    assert build(Recipe(task="image-classification", checkpoint=folder, weights="pretrained")).has_random_head
+    assert not build(Recipe(task="image-classification", checkpoint=folder)).has_random_head, "all weights are random"
+
+
+def test_the_input_has_as_many_channels_as_the_model(tmp_path: Path) -> None:
+    config = transformers.ViTConfig(**small_vision(num_channels=1))
+    processor = transformers.ViTImageProcessorPil(size={"height": 64, "width": 64}, image_mean=[0.5], image_std=[0.5])
+    folder = saved(tmp_path, transformers.ViTForImageClassification(config), processor)
+    loaded = build(Recipe(task="image-classification", checkpoint=folder))
+    assert loaded.batches[0]["pixel_values"].shape == (1, 1, 64, 64)
+
+
+def test_a_processor_that_cannot_be_used_is_said_so_before_anything_is_measured(tmp_path: Path) -> None:
+    folder = saved(tmp_path, transformers.ViTModel(transformers.ViTConfig(**small_vision())), transformers.ViTConfig())
+    with pytest.raises(AtlasError, match="its image processor cannot be used"):
+        architecture(Recipe(task="image-feature-extraction", checkpoint=folder))
+
+
+def test_a_model_that_needs_more_than_images_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    processor = transformers.ViTImageProcessorPil(size={"height": 64, "width": 64})
+    folder = saved(tmp_path, transformers.ViTModel(transformers.ViTConfig(**small_vision())), processor)
+    monkeypatch.setattr(transformers.ViTModel, "forward", lambda self, pixel_values, points: None)
+    with pytest.raises(AtlasError, match="its model also needs points"):
+        architecture(Recipe(task="image-feature-extraction", checkpoint=folder))
+
+
 def test_a_checkpoint_must_serve_its_task(checkpoint: tuple[Path, torch.nn.Module]) -> None:
     folder, _ = checkpoint
     recipe = Recipe(task="image-segmentation", checkpoint=str(folder))
     assert architecture(recipe) == "SegformerForSemanticSegmentation"
-    with pytest.raises(AtlasError, match="no model for object-detection"):
+    with pytest.raises(AtlasError, match="no model for object-detection") as error:
         architecture(Recipe(task="object-detection", checkpoint=str(folder)))
+    assert error.value.remedy == (
+        "choose another --task: image-classification, image-feature-extraction, image-segmentation"
+    )
 
 
 ELSEWHERE = [

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -167,6 +167,23 @@ def test_starts_are_measured_model_by_model_and_a_package_is_built_once(tmp_path
     starts = [start for name, start, _ in of_vit if name == "compile:default"]
     assert starts == ["cold", *["warm"] * 3, *["artifacts"] * 3]
     assert {job.saves_artifacts for job in executor.jobs if job.cell.variant == "compile:default"} == {True}
+
+
+def test_the_threads_of_a_cell_are_those_of_its_process_and_of_its_record(tmp_path: Path) -> None:
+    seen = list[str | None]()
+
+    def executor(job: Any, *, variables: Mapping[str, str], **_: Any) -> WorkerExit:
+        seen.append(variables.get("OMP_NUM_THREADS"))
+        return passed()
+
+    recipes = [Recipe(model="ViT", task="image-classification")]
+    found = []
+    for threads in (None, 1):
+        profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",))
+        made = make_plan(profile, recipes, "cpu", threads)
+        found += sweep_with(executor, made, tmp_path / str(threads))
+    assert seen == [None, "1"]
+    assert [record.environment.threads for record in found] == [MACHINE.environment.threads, 1]
 
 
 def test_the_first_process_of_a_run_measures_the_peaks_and_later_ones_know_the_best(tmp_path: Path) -> None:
