@@ -1,4 +1,4 @@
-"""Verdicts: what the interval of a speedup, or of a change of a latency, says in a word.
+"""Verdicts: what the interval of a speedup says in a word.
 
 One rule for each word, wherever it appears: a difference is clear where the 95% interval that readers see lies entirely
 beyond 1%. Tables, charts, the answers of the guide and `bench compare` all take their words and colours from here.
@@ -41,8 +41,7 @@ def verdicts_without_interval(ratio: Array) -> NDArray[Any]:
     )
 
 
-def judge_change(change: float) -> Verdict:
-    """Return the verdict of a change without an interval: −0.45 is 45% less latency or memory, and faster."""
-    with np.errstate(divide="ignore"):
-        [verdict] = verdicts_without_interval(1 / (1 + np.array([change])))
+def judge(speedup: float) -> Verdict:
+    """Return the verdict of a speedup without an interval."""
+    [verdict] = verdicts_without_interval(np.array([speedup]))
     return cast(Verdict, str(verdict))

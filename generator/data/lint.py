@@ -211,7 +211,7 @@ def _within_rows(cells: pd.DataFrame) -> Iterator[Anomaly]:
     rules: Mapping[Kind, tuple[pd.Series, Sequence[str]]] = {
         "implausible": (busy > IMPLAUSIBLE_SPEEDUP, ["speedup"]),
         # The latency never settled, or the device lowered its clock.
-        "unstable": (is_restless & cells["change"].notna(), ["status"]),
+        "unstable": (is_restless & cells["speedup"].notna(), ["status"]),
         # The rounds contradict the speedup by more than anyone cares about: something slowed down one variant.
         "disturbed": (~is_restless & (paired > np.maximum(reach, math.log(1 + SAME))), ["speedup", "paired"]),
         "no_interval": (is_short & ~is_restless, []),

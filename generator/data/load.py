@@ -56,9 +56,14 @@ class Results:
         return rows.assign(verdict=rows["verdict"].mask(is_doubted, "doubtful"), **unknown)
 
     @cached_property
+    def ways(self) -> pd.DataFrame:
+        """The newest run of each cell, in whichever way the model ran."""
+        return self.table[self.table["newest"] & (self.table["sizes"] == "")]
+
+    @cached_property
     def current(self) -> pd.DataFrame:
-        """The newest run of each cell, the reader's own machine first."""
-        newest = self.table[self.table["newest"] & (self.table["sizes"] == "")]
+        """Those of eager and torch.compile as programs run them, the reader's own machine first."""
+        newest = where(self.ways, self.ways["usual"])
         is_own = newest["device"].isin(self.own_devices)
         return newest.loc[is_own.sort_values(ascending=False, kind="stable").index] if is_own.any() else newest
 

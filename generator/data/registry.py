@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from generator.data.digits import with_interval
 
-FigureFormat = Literal["number", "figure", "ratio", "change", "rate_change", "share", "rate"]
+FigureFormat = Literal["number", "figure", "ratio", "change", "share", "rate"]
 Format = Literal["name", "code", "prose"] | FigureFormat
 """How a cell of a table shows a value: `generator.figures.cells` has a function for each."""
 
@@ -153,9 +153,9 @@ _TEXTS = (
 _LATENCIES = (
     *_with_interval("eager_ms", "latency of the eager model", N_("Eager (ms)"), "figure", "ms", explorer=True),
     *_with_interval("compiled_ms", "latency of the compiled model", N_("Compiled (ms)"), "figure", "ms", explorer=True),
-    *_with_interval("speedup", "eager ÷ compiled latency", N_("Speedup"), "ratio", "×", explorer=True),
+    *_with_interval("speedup", "eager ÷ compiled latency", N_("Speedup"), "ratio", "×", explorer=True, decisive=True),
     _real("paired_speedup", "eager ÷ compiled of the rounds, pair by pair", unit="×"),
-    *_with_interval("change", "compiled ÷ eager − 1", N_("Change in latency"), "change", decisive=True),
+    *_with_interval("change", "compiled ÷ eager − 1"),
 )
 
 _COLD, _WARM = N_("Time to ready, cold cache (s)"), N_("Time to ready, warm cache (s)")
@@ -228,6 +228,7 @@ COLUMNS = {
     **_registry(
         _gigabytes("memory_gb", "memory of the machine", N_("Memory (GB)"), detail=True),
         Column(datetime, "measured_at", "end of the run, unknown for published rows: they have source_date"),
+        Column(bool, "usual", "torch.compile of a whole model, or eager, on all threads: what most pages show"),
         Column(bool, "newest", "whether no later run has the cell: the rows that pages show"),
     ),
 }
@@ -235,9 +236,10 @@ COLUMNS = {
 
 # ── Tables of pages ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-VERSION, SIZE, CHANGE, RATE, IMAGES = "version", "size", "change on", "rate of", "images/s with"
-ON, FACTOR = "throughput", "factor"
-"""Begin the names of columns of a series: the version, size, device, variant or data type of each follows a space."""
+VERSION, SIZE, GAIN, RATE, IMAGES = "version", "size", "speedup_on", "rate_of", "images/s with"
+ON, FACTOR, WAY = "throughput", "factor", "in_way"
+"""Begin the names of columns of a series: the version, size, device, variant, data type or way of each follows a
+space."""
 
 LINES = _registry(
     _real("interval", "lower end of the interval of the speedup", N_("Interval (95%)"), "figure"),
@@ -246,17 +248,20 @@ LINES = _registry(
     _whole("devices", "number of devices", N_p("column of counts", "Devices"), "number"),
     Column(tuple, "device_names", "labels of a row for each device", N_("Devices")),
     _whole("comparisons", "number of comparisons", N_("Comparisons"), "number"),
-    _real("median_change", "median of the changes", N_("Median change"), "change", decisive=True),
-    Column(tuple, "quartiles", "quartiles of the changes: half lie between", N_("Middle half"), "figure"),
+    _real("median_speedup", "median of the speedups", N_("Median speedup"), "ratio", decisive=True),
+    Column(tuple, "quartiles", "quartiles of the speedups: half lie between", N_("Half lie between"), "figure"),
     _whole("best_model", "label of the row with the largest gain", N_("Largest gain"), "figure"),
     _whole("best_device", "label of the row with the largest gain", N_("Largest gain"), "figure", decisive=True),
     Column(tuple, "bounds", "ends of a class of intensity", N_("FLOP per activation")),
-    _real("rate_change", "change of the throughput", N_("Change in images/s"), "rate_change"),
-    _real("image_change", "change", N_("Change in time per image"), "change", decisive=True),
+    _real("newer_speedup", "throughput, newer ÷ older version", N_("Newer ÷ older"), "ratio", decisive=True),
     _text("pretrained", "name of the most accurate weights", N_("Model")),
     _real("top1", "their accuracy on ImageNet", N_("Top-1 accuracy"), "share", decisive=True),
     Column(tuple, "frontier", "variants whose frontier has the model", N_("On the frontier")),
     _text("start", "way to start a model", N_("Start")),
+    _whole("pays_from", "calls from which a way is ahead of eager", _CALLS, "number"),
+    _seconds("ready_s", "until the first answer, export and imports included", N_("Time to first answer (s)")),
+    _whole("fastest", "number of models for which a way is the fastest", N_("Fastest for (models)"), "number"),
+    _text("way", "way to run a model", N_("Way")),
     _text("strategy", "way to compile for several sizes", N_("Strategy")),
     _seconds("first_s", "from the model in memory to its first output", N_("First answer (s)"), decisive=True),
     _seconds("imports_s", "imports of the compiler", N_("Imports (s)")),
@@ -274,7 +279,7 @@ LINES = _registry(
     Column(tuple, "batch_sizes", "batch sizes", N_("Batch sizes"), "figure"),
     _text("why", "causes as sentences", N_("Why"), "prose", detail=True),
     _text("location", "where in the code a graph ended", N_("Code location"), "prose"),
-    Column(dict, "version_change", "by variant", N_("Change from oldest to newest"), "rate_change", decisive=True),
+    Column(dict, "version_speedup", "by variant", N_("Newest ÷ oldest"), "ratio", decisive=True),
     _whole("date", "label of a row with the date", N_("Date"), detail=True),
     _whole("source", "label of a row of the source", N_("Source")),
     _whole("records", "number of records", N_("Records"), "number"),
@@ -284,10 +289,11 @@ LINES = _registry(
     _text("property", "property of an environment", N_("Property")),
     _whole(VERSION, "label of a row: the latencies with a version of PyTorch", format="figure"),
     _whole(SIZE, "label of a row: the speedup at a batch size", format="ratio"),
-    _real(CHANGE, "median change on a device", format="change"),
-    _real(RATE, "median change in images per second of a variant or data type", format="rate_change"),
+    _real(GAIN, "median speedup on a device", format="ratio"),
+    _real(RATE, "median ratio of images per second of a variant or data type", format="ratio"),
     _real(IMAGES, "images per second with a version of PyTorch", format="rate"),
     _real(FACTOR, "median ratio of images per second in one layout, or of compiled ones, to eager", format="ratio"),
+    _whole(WAY, "label of a row: the speedup in a way to run", format="ratio"),
     _whole(ON, "label of a row: the throughput on a device, whose facts are lines of the name", format="figure"),
 )
 """The columns that only tables of pages have (`generator.figures.tables`)."""
@@ -303,6 +309,6 @@ def column(name: str) -> Column:
 
 def series(name: str) -> tuple[str, str]:
     """Return the declared name of a column, and its member of a series, or "": ("version", "2.13.0")."""
-    beginnings = (each for each in (VERSION, SIZE, CHANGE, RATE, IMAGES, ON, FACTOR) if name.startswith(f"{each} "))
+    beginnings = (each for each in (VERSION, SIZE, GAIN, RATE, IMAGES, ON, FACTOR, WAY) if name.startswith(f"{each} "))
     declared = next(beginnings, name)
     return declared, name.removeprefix(declared).lstrip()

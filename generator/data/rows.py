@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from bench.plans.profiles import KEEP_MEMORY
-from bench.records.record import DOCTOR, THROUGHPUT_PROFILES, Cell, Environment, Record, Source, worst
+from bench.records.record import COMPILE_MODES, DOCTOR, THROUGHPUT_PROFILES, Cell, Environment, Record, Source, worst
 from bench.records.run_file import read
 from bench.statistics.causes import explain
 from bench.statistics.cells import Cells
@@ -129,6 +129,7 @@ def _facts(records: Sequence[Record], several: Sequence[Sequence[Record]]) -> di
         "dtype": [cell.precision for cell in cells],
         "compile_mode": [cell.compile_mode for cell in cells],
         "dynamic": [cell.dynamic for cell in cells],
+        "usual": [_is_usual(cell) for cell in cells],
         "input_size": ["×".join(map(str, cell.input_size or ())) for cell in cells],
         "layout": ["channels_last" if cell.channels_last or cell.variant == TURNED else CONTIGUOUS for cell in cells],
         "threads": [record.environment.threads if record.cell.device == "cpu" else None for record in records],
@@ -143,6 +144,10 @@ def _facts(records: Sequence[Record], several: Sequence[Sequence[Record]]) -> di
             max((each.measured_at for each in group if each.measured_at), default=None) for group in several
         ],
     }
+
+
+def _is_usual(cell: Cell) -> bool:
+    return cell.threads is None and cell.compile_mode in (*COMPILE_MODES, "default:freezing", TURNED)
 
 
 def _malloc(environment: Environment) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
-from bench.records.record import COMPARABLE
+from bench.records.record import COMPARABLE, COMPILE_MODES
 from generator.data.rows import CONTIGUOUS
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ Row = Mapping[str, Any]
 Rows = Sequence[Row]
 """Some rows as plain values, for what becomes text."""
 
-MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-"""Modes of torch.compile, from the least to the most that they try. Pages name them before anything is measured."""
-
 
 def where(cells: pd.DataFrame, chosen: pd.Series) -> pd.DataFrame:
     """Return the rows for which `chosen` is true. Copies nothing where these are all rows or none: the common cases,
@@ -40,7 +37,7 @@ def where(cells: pd.DataFrame, chosen: pd.Series) -> pd.DataFrame:
 
 def is_comparison(cells: pd.DataFrame) -> pd.Series:
     """Return for each row whether eager and compiled can be compared in it."""
-    return cells["change"].notna() & cells["status"].isin(COMPARABLE)
+    return cells["speedup"].notna() & cells["status"].isin(COMPARABLE)
 
 
 def trusted(cells: pd.DataFrame) -> pd.DataFrame:
@@ -55,7 +52,7 @@ def is_trusted(cells: pd.DataFrame) -> pd.Series:
 
 def is_compared(row: Row) -> bool:
     """Return the same for one row of plain values."""
-    return row["change"] is not None and row["status"] in COMPARABLE
+    return row["speedup"] is not None and row["status"] in COMPARABLE
 
 
 def grouped(cells: pd.DataFrame, *columns: str) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
@@ -148,8 +145,8 @@ class Groups:
 
 
 def mode_order(mode: str) -> tuple[int, str]:
-    """Return a sort key that orders modes as `MODES` does, unknown ones last."""
-    return (MODES.index(mode) if mode in MODES else len(MODES), mode)
+    """Return a sort key that orders modes as `COMPILE_MODES` does, unknown ones last."""
+    return (COMPILE_MODES.index(mode) if mode in COMPILE_MODES else len(COMPILE_MODES), mode)
 
 
 @cache

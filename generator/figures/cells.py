@@ -16,20 +16,20 @@ from markupsafe import Markup, escape
 
 from bench.records.record import Status
 from bench.statistics.digits import decimals
-from bench.statistics.verdicts import Verdict, judge_change
+from bench.statistics.verdicts import Verdict, judge
 from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.registry import Column
-from generator.data.selection import Row
+from generator.data.selection import Row, is_compared
 from generator.figures import causes, findings
 from generator.figures.sources import source_of
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
 
 TONES: Mapping[Verdict, str] = {"faster": " better", "slower": " worse"}
-"""The class of a change by its verdict, after a space. Any other verdict has none. The charts have the same colours."""
+"""The class of a speedup by its verdict, after a space. Other verdicts have none. The charts have the same colours."""
 
-STATUS_SHOWN = {"eager_ms", "compiled_ms", "change", "image_change"}
+STATUS_SHOWN = {"eager_ms", "compiled_ms", "speedup"}
 """Columns that show the status of a row in place of a figure."""
 
 NAME = 18
@@ -116,18 +116,13 @@ class Cells:
         return number_cell(text, value)
 
     def format_ratio(self, _name: str, value: float, row: Row) -> TableCell:
-        return number_cell(self.words.value(self.words.language.ratio(value, digits(row, "speedup"))), value)
+        """Show the speedup of a row in the colour of its verdict."""
+        return number_cell(self.speedup(row), value, gain_classes(row["verdict"], value))
 
-    def format_change(self, name: str, value: float, row: Row) -> TableCell:
-        """Show a change, in the colour of its verdict; one without an interval is judged by its size."""
-        if name in STATUS_SHOWN:
-            return number_cell(self.change(row), value, gain_classes(row["verdict"], 1 + value))
-        return number_cell(self.percent(value), value, gain_classes(judge_change(value), 1 + value))
-
-    def format_rate_change(self, _name: str, value: float, _row: Row) -> TableCell:
-        """Show a change of a throughput without an interval: more is better."""
-        of_time = 1 / (1 + value) - 1  # twice as many images a second take −50%
-        return number_cell(self.percent(value), value, gain_classes(judge_change(of_time), 1 + value))
+    def format_change(self, _name: str, value: float, _row: Row) -> TableCell:
+        """Show a change of memory, of which less is better."""
+        html = self.words.value(self.words.percent(value))
+        return number_cell(html, value, gain_classes(judge(1 / (1 + value)), 1 + value))
 
     def format_share(self, name: str, value: float, _row: Row) -> TableCell:
         return number_cell(self.words.value(self.words.language.percent(value, PLACES.get(name, 0))), value)
@@ -159,7 +154,7 @@ class Cells:
         return number_cell(self.words.value("–".join(ends)), low)
 
     def column_quartiles(self, _name: str, ends: tuple[float, float], _row: Row) -> TableCell:
-        low, high = map(self.percent, ends)
+        low, high = map(self.words.language.ratio, ends)
         message = self.words.language.gettext("%(low)s to %(high)s")
         return number_cell(self.words.say(message, low=low, high=high), ends[0])
 
@@ -178,7 +173,7 @@ class Cells:
         names = [_breakable(self.words.fact(name.removeprefix("best_"), best))]
         if best["workload"] == "latency":
             names.append(self.words.fact("batch_size", best))
-        return number_cell(above(self.change(best), self.words.facts(names)), best["change"])
+        return number_cell(above(self.speedup(best), self.words.facts(names)), best["speedup"])
 
     column_best_device = column_best_model
 
@@ -224,35 +219,38 @@ class Cells:
         eager, compiled = (self.number(row[name], digits(row, name)) for name in ("eager_ms", "compiled_ms"))
         return number_cell(self._above_eager(self._doubted(compiled, row), eager), row["compiled_ms"])
 
-    def column_version_change(self, name: str, changes: Mapping[str, float], row: Row) -> TableCell:
-        """Show the change from the oldest to the newest version: compiled, and eager below it."""
-        cell = self.format_change(name, changes["compiled"], row)
-        return cell._replace(html=self._above_eager(cell.html, self.percent(changes["eager"])))
+    def column_version_speedup(self, name: str, speedups: Mapping[str, float], row: Row) -> TableCell:
+        """Show the speedup from the oldest to the newest version: compiled, and eager below it."""
+        cell = self.column_factor(name, speedups["compiled"], row)
+        return cell._replace(html=self._above_eager(cell.html, self.words.language.ratio(speedups["eager"])))
 
     def column_size(self, _name: str, label: int, _row: Row) -> TableCell:
-        """Show the speedup at one batch size."""
+        """Show the speedup at one batch size, or in one way to run."""
         row = self.results.by_label[label]
-        if row["speedup"] is None:
+        if not is_compared(row):
             return TableCell(self.status(row["status"]) or UNKNOWN, "", "number status")
-        html = self._doubted(self.format_ratio("speedup", row["speedup"], row).html, row)
+        html = self._doubted(self.speedup(row), row)
         return number_cell(html, row["speedup"], gain_classes(row["verdict"], row["speedup"]))
 
+    column_in_way = column_size
+
     def column_throughput(self, _name: str, label: int, _row: Row) -> TableCell:
-        """Show the change on one device, with the images per second of both variants and the batch size below it."""
+        """Show the speedup on one device, with the images per second of both variants and the batch size below it."""
         row = self.results.by_label[label]
         rates = map(self.words.rate, (row["eager_images_s"], row["compiled_images_s"]))
         below = self.words.lines([self.words.value(" → ".join(rates)), self.words.fact("batch_size", row)])
-        if row["change"] is None:
+        if row["speedup"] is None:
             return number_cell(above(self._doubted(UNKNOWN, row), below))
-        change = self._doubted(self.change(row), row)
-        return number_cell(above(change, below), row["change"], gain_classes(row["verdict"], row["speedup"]))
+        speedup = self._doubted(self.speedup(row), row)
+        return number_cell(above(speedup, below), row["speedup"], gain_classes(row["verdict"], row["speedup"]))
 
-    def column_factor(self, _name: str, value: float, _row: Row) -> TableCell:
-        """Show a factor without an interval in the colour of its verdict."""
-        html = self.words.value(self.words.language.ratio(value))
-        return number_cell(html, value, gain_classes(judge_change(1 / value - 1), value))
+    def column_factor(self, _name: str, value: float, row: Row) -> TableCell:
+        """Show a factor in the colour of its verdict: that of the row, or of its size where it is not the row's."""
+        verdict = row["verdict"] if value == row["speedup"] else judge(value)
+        return number_cell(self.words.value(self.words.language.ratio(value)), value, gain_classes(verdict, value))
 
-    column_own_speedup = column_factor
+    column_own_speedup = column_median_speedup = column_newer_speedup = column_factor
+    column_speedup_on = column_rate_of = column_factor
 
     def column_status(self, _name: str, status: str, _row: Row) -> TableCell:
         return TableCell(self.status(status) if status else "")
@@ -312,13 +310,9 @@ class Cells:
         """Return a number."""
         return self.words.value(self.words.language.number(value, places))
 
-    def change(self, row: Row) -> str:
-        """Return the change of a row with the digits that are certain."""
-        return self.percent(row["change"], digits(row, "change") - 2)
-
-    def percent(self, value: float, places: int = 1) -> str:
-        """Return a signed change."""
-        return self.words.value(self.words.percent(value, places))
+    def speedup(self, row: Row) -> str:
+        """Return the speedup of a row with the digits that are certain."""
+        return self.words.value(self.words.language.ratio(row["speedup"], digits(row, "speedup")))
 
     def _doubted(self, figure: str, row: Row) -> str:
         """Mark a doubtful figure, before its digits in every language, so that these stay in line."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from bench.statistics.verdicts import judge_change
+from bench.statistics.verdicts import judge
 from generator.data.digits import digits
 from generator.data.selection import Row, Rows, by_value, is_compared
 from generator.figures import drawing
@@ -106,7 +106,7 @@ def distributions(rows: Rows) -> Iterator[drawing.Row]:
             others = [row for row in rows if row["device"] == known[0]["device"]]
             apart = [known[0][name] for name in ("origin", "workload") if not is_same(row[name] for row in others)]
             box, ends = Box.of(row["speedup"] for row in known), known[:: max(len(known) - 1, 1)]
-            verdicts = {judge_change(1 / speedup - 1) for speedup in (box.lower, box.upper)}
+            verdicts = {*map(judge, (box.lower, box.upper))}
             yield drawing.Row(
                 " · ".join((_device(known[0]), *apart, f"n = {len(known):,}")),
                 tuple(map(_mark, group if len(group) <= MOST_DOTS else ends)),

@@ -17,12 +17,12 @@ import pandas as pd
 from markupsafe import Markup, escape
 from packaging.version import Version
 
-from bench.records.record import Workload
+from bench.records.record import COMPILE_MODES, Workload
 from bench.statistics.processes import VARIANTS
-from bench.statistics.verdicts import Verdict, judge_change
+from bench.statistics.verdicts import Verdict, judge
 from generator.data.digits import digits
 from generator.data.load import Results
-from generator.data.selection import MODES, Row, is_compared, is_comparison, mode_order, records, version_order
+from generator.data.selection import Row, is_compared, is_comparison, mode_order, records, version_order
 from generator.figures.cells import Link, TableCell
 from generator.figures.markup import Line, Table, render
 from generator.figures.words import DOUBT, Words
@@ -38,7 +38,7 @@ Place = Callable[[Row], str]
 class FamilyGain(NamedTuple):
     """The gain of a family on a GPU in throughput."""
 
-    change: float  # of the time per image, the median of its models
+    speedup: float  # the median of its models
     typical: int  # the label of the row that is nearest to the median
 
 
@@ -96,7 +96,7 @@ def leading(results: Results) -> Mapping[tuple[str, str, int], int]:
 
     The matrix and the short form of Should I compile? both show it.
     """
-    plain = (each for each in matrices(results.newest) if each.compile_mode == MODES[0])
+    plain = (each for each in matrices(results.newest) if each.compile_mode == COMPILE_MODES[0])
     return {(model, device, each.batch_size): label for each in plain for (model, device), label in each.labels.items()}
 
 
@@ -183,7 +183,7 @@ class MatrixTables:
         """Show the median speedup of a family on a GPU, whose name has the images per second of its typical model."""
         if gain is None:
             return self._cell(None, "")
-        row, speedup = self.results.by_label[gain.typical], round(1 / (1 + gain.change), 1)
+        row, speedup = self.results.by_label[gain.typical], round(gain.speedup, 1)
         figure, spoken = self.words.language.ratio(speedup, 1), Words(self.words.language, html=False)
         outcome = spoken.say(
             self.words.language.gettext("%(speedup)s, for example %(model)s from %(eager)s to %(compiled)s images/s"),
@@ -194,7 +194,7 @@ class MatrixTables:
         name = self._named(row, family, outcome)
         html = Markup('<a href="{}" aria-label="{}" title="{}">{}</a>')
         html = html.format(self.place(row), name, name, self.words.value(figure))
-        return TableCell(html, classes=f"number {tone(judge_change(gain.change), speedup)}".strip())
+        return TableCell(html, classes=f"number {tone(judge(gain.speedup), speedup)}".strip())
 
     def table(self, matrix: Matrix) -> Table:
         """Return a matrix as a table: the model with the largest gain first, accelerators before CPUs."""

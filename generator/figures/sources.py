@@ -29,11 +29,9 @@ class SourceText:
     setup: str  # weights, inputs and data type
     unknown: str
 
-    def told(self, workload: str = "") -> Iterator[str]:
-        """Yield the texts about the figures of one workload, or of both."""
-        latency, throughput = workload != "throughput", workload != "latency"
-        yield from filter(None, (self.protocol, latency * self.latency, throughput * self.throughput))
-        yield from filter(None, (self.setup, self.unknown))
+    def told(self) -> Iterator[str]:
+        """Yield the texts that it has."""
+        yield from filter(None, (self.protocol, self.latency, self.throughput, self.setup, self.unknown))
 
 
 def source_key(row: Row) -> str:

@@ -75,17 +75,16 @@ def _in_order(cells: pd.DataFrame, labels: pd.Index, *keys: Iterable[Any]) -> pd
 def latency(cells: pd.DataFrame) -> pd.DataFrame:
     """Both latencies of each row with their ratio. What all rows have in common belongs in the caption."""
     interval = ["speedup_low"] if cells["speedup_low"].notna().any() else []
-    lines = shown(cells, ["change"], "speedup", *interval, "eager_ms", "compiled_ms")
+    lines = shown(cells, ["speedup"], *interval, "eager_ms", "compiled_ms")
     return lines.rename(columns={"speedup_low": "interval"}) if interval else lines
 
 
 def slower(cells: pd.DataFrame, most: int = 10) -> pd.DataFrame:
     """The rows in which compiling clearly costs time, the worst first. Same columns as `latency`; images per second
     instead where all are about throughput."""
-    worst = slower_rows(cells).sort_values("change", ascending=False, kind="stable").iloc[:most]
+    worst = slower_rows(cells).sort_values("speedup", kind="stable").iloc[:most]
     if (worst["workload"] == "throughput").all():
-        lines = shown(worst, ["change"], "eager_images_s", "compiled_images_s", "batch_size")
-        return lines.rename(columns={"change": "image_change"})
+        return shown(worst, ["speedup"], "eager_images_s", "compiled_images_s", "batch_size")
     return latency(worst)
 
 
@@ -106,7 +105,7 @@ memory = _shown(["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory
 efficiency_rows = _among(lambda cells: cells["eager_flop_s"].notna())
 efficiency = _shown(["compiled_flop_s"], "eager_flop_s", "eager_copy_share", "compiled_copy_share", "flop")
 
-modes = _shown(["change"], "break_even_calls", "compiled_ms", "compile_cold_s", "compile_warm_s")
+modes = _shown(["speedup"], "break_even_calls", "compiled_ms", "compile_cold_s", "compile_warm_s")
 
 
 def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -124,7 +123,7 @@ def _numbered_but(cells: pd.DataFrame, coordinate: str) -> pd.Series:
 
 def causes(cells: pd.DataFrame) -> pd.DataFrame:
     """The verdict on each cell, with its causes."""
-    return shown(cells, ["change", "verdict"]).assign(why=cells["causes"])
+    return shown(cells, ["speedup", "verdict"]).assign(why=cells["causes"])
 
 
 cause_rows = _among(lambda cells: is_comparison(cells) & ((cells["causes"] != "") | cells["eager_flop_s"].notna()))
@@ -135,7 +134,7 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return pairs of comparisons on a CPU, side by side: with glibc's default, and with freed memory kept. They are
     the newest of each cell; `cells` are those of all runs."""
     alike = (*COORDINATES, "processor")
-    keys = cells[[*alike, "device_type", "malloc", "measured_at", "change", "status"]]
+    keys = cells[[*alike, "device_type", "malloc", "measured_at", "speedup", "status"]]
     keys = keys[is_comparison(keys) & (keys["device_type"] == "cpu") & (keys["origin"] == "measured")]
     keys = keys.sort_values("measured_at", kind="stable", na_position="first")
     return _pairs(cells, _labels(keys["malloc"], numbered(keys, alike)), "default", "keep")
@@ -145,7 +144,6 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 break_rows = _among(lambda cells: cells["graph_break_reasons"] != "")
 skip_rows = _among(lambda cells: cells["cudagraph_skip_reasons"] != "")
-recompile_rows = _among(lambda cells: (cells["recompiles"].fillna(0) > 0) | cells["batch_size_recompiles"].notna())
 
 
 def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
@@ -158,12 +156,6 @@ def graph_breaks(cells: pd.DataFrame) -> pd.DataFrame:
 def skips(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per reason for which CUDA graphs were skipped, with the modes in which they were."""
     return _by_mode(_elements(cells, "cudagraph_skip_reasons"), "reason")
-
-
-def recompiles(cells: pd.DataFrame) -> pd.DataFrame:
-    """How often Dynamo traced again, with the modes that came out so: with the inputs of the measurement, and when
-    other batch sizes follow."""
-    return _by_mode(cells, "recompiles", "batch_size_recompiles", "dynamic")
 
 
 def _elements(cells: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -187,16 +179,16 @@ ACROSS_VERSIONS = ("device", "model", "compile_mode", "batch_size", "dtype")
 def versions(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per cell that several versions of torch have in common, with a column for each version.
 
-    The columns ``version 2.0.1`` hold the labels of the rows; `version_change`, by variant, compares the newest with
+    The columns ``version 2.0.1`` hold the labels of the rows; `version_speedup`, by variant, compares the newest with
     the oldest.
     """
     number = numbered(cells, ACROSS_VERSIONS)
     latencies = cells[["eager_ms", "compiled_ms"]].set_axis(["eager", "compiled"], axis=1).groupby(number)
-    changes = (latencies.last() / latencies.first() - 1).to_dict("records")
+    speedups = (latencies.first() / latencies.last()).to_dict("records")
     # Versions and origins stand side by side, so they don't tell the lines apart.
     newest = cells[~number.duplicated(keep="last")]
-    lines = newest.assign(version_change=pd.Series(changes, newest.index), torch="", origin="")
-    return _beside(shown(lines, ["version_change"]), VERSION, _labels(cells["torch"], number), version_order)
+    lines = newest.assign(version_speedup=pd.Series(speedups, newest.index), torch="", origin="")
+    return _beside(shown(lines, ["version_speedup"]), VERSION, _labels(cells["torch"], number), version_order)
 
 
 def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -206,7 +198,7 @@ def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
     each version chose anew, is compared in `generator.pages`.
     """
     cells = where(cells, cells["workload"] == "latency")
-    keys = cells[[*ACROSS_VERSIONS, "torch", "origin", "weights", "change", "status"]]
+    keys = cells[[*ACROSS_VERSIONS, "torch", "origin", "weights", "speedup", "status"]]
     keys = keys.assign(is_fixed=cells["dynamic"] != "auto", cell=numbered(keys, ACROSS_VERSIONS))
     keys = keys.sort_values(["model", "origin", "is_fixed", "weights"], kind="stable")
     keys = keys[is_comparison(keys)].drop_duplicates(["cell", "torch"])
@@ -227,8 +219,8 @@ def batches(cells: pd.DataFrame) -> pd.DataFrame:
 def batch_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows about latency, those with the largest gain at their smallest batch size first."""
     rows = where(cells, cells["workload"] == "latency").sort_values("batch_size", kind="stable")
-    first = rows["change"].groupby(_numbered_but(rows, "batch_size")).transform("first")
-    return rows.loc[first.sort_values(kind="stable").index]
+    first = rows["speedup"].groupby(_numbered_but(rows, "batch_size")).transform("first")
+    return rows.loc[first.sort_values(ascending=False, kind="stable").index]
 
 
 # ── Throughput ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -262,7 +254,7 @@ def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 def _of_comparing_run(cells: pd.DataFrame) -> pd.Series:
     number = numbered(cells, _COLUMN)
-    return number.isin(number[cells["change"].notna()])
+    return number.isin(number[cells["speedup"].notna()])
 
 
 # ── One line per group ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -274,11 +266,11 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
     Of a throughput, which has hundreds of models on a device, only the newest version of PyTorch counts.
     """
     if (cells["workload"] == "throughput").all():
-        cells = where(cells, cells["change"].notna())
+        cells = where(cells, cells["speedup"].notna())
         newest = is_newest(cells["device"].tolist(), cells["torch"].tolist())
         cells = where(cells, pd.Series(newest, cells.index, dtype=bool))
     groups = Groups(cells, "device", "profile", "origin", "dtype")
-    names = ("device", "median_change", "quartiles", "slower", "comparisons", "best_model", "models", "batch_sizes")
+    names = ("device", "median_speedup", "quartiles", "slower", "comparisons", "best_model", "models", "batch_sizes")
     return _lines(groups, *names, "torch", "source")
 
 
@@ -308,7 +300,7 @@ def families(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per family of models; the median and the quartiles where all rows are of one device and origin."""
     groups = Groups(cells.sort_values("family", kind="stable"), "family")
     if len(cells[["device", "origin"]].drop_duplicates()) == 1:
-        return _lines(groups, "family", "median_change", "quartiles", "slower", "comparisons", "best_model")
+        return _lines(groups, "family", "median_speedup", "quartiles", "slower", "comparisons", "best_model")
     return _lines(groups, "family", "slower", "models", "best_model")
 
 
@@ -337,8 +329,8 @@ _SUMMARIES: Mapping[str, Callable[[Groups], Any]] = {
     "devices": lambda groups: groups.of(groups.cells["device"]).nunique(),
     "comparisons": lambda groups: groups.of(is_trusted(groups.cells)).sum(),
     "slower": lambda groups: groups.of(is_trusted(groups.cells) & (groups.cells["verdict"] == "slower")).sum(),
-    "median_change": lambda groups: groups.of(groups.cells["change"].where(is_trusted(groups.cells))).median(),
-    "quartiles": lambda groups: groups.quartiles(groups.cells["change"].where(is_trusted(groups.cells))),
+    "median_speedup": lambda groups: groups.of(groups.cells["speedup"].where(is_trusted(groups.cells))).median(),
+    "quartiles": lambda groups: groups.quartiles(groups.cells["speedup"].where(is_trusted(groups.cells))),
     "best_model": lambda groups: groups.labels(_best_first(groups.cells)),
     "best_device": lambda groups: groups.labels(_best_first(groups.cells)),
     "modes": lambda groups: groups.values("compile_mode"),
@@ -368,8 +360,8 @@ def _newest_first(cells: pd.DataFrame) -> pd.DataFrame:
 
 def _best_first(cells: pd.DataFrame) -> pd.DataFrame:
     """The trusted comparisons that gain, the largest gain first."""
-    gains = cells.loc[is_trusted(cells) & (cells["verdict"] == "faster"), ["change"]]
-    return gains.sort_values("change", kind="stable")
+    gains = cells.loc[is_trusted(cells) & (cells["verdict"] == "faster"), ["speedup"]]
+    return gains.sort_values("speedup", ascending=False, kind="stable")
 
 
 # ── For sentences ───────────────────────────────────────────────────────────────────────────────────────────────────

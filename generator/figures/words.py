@@ -35,8 +35,10 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "image-classification": N_("image classification"),
         "object-detection": N_("object detection"),
         "image-segmentation": N_("image segmentation"),
+        "depth-estimation": N_("depth estimation"),
+        "image-feature-extraction": N_("image features"),
     },
-    "workload": {"latency": N_("one batch at a time"), "throughput": N_("as many as possible")},
+    "workload": {"latency": N_("latency"), "throughput": N_("throughput")},
     "origin": {"measured": N_("measured"), "published": N_("published")},
     "weights": {"random": N_("random weights"), "pretrained": N_("pretrained weights")},
     "dynamic": {"auto": N_("automatic"), "true": N_("on"), "false": N_("off")},
@@ -57,6 +59,21 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "regions-cold": N_("regional, empty cache"),
         "regions-warm": N_("regional, warm cache"),
         "loaded": "AOTInductor",
+    },
+    "way": {
+        "default": "torch.compile",
+        "max-autotune": "torch.compile, max-autotune",
+        "default:freezing": N_("torch.compile, freezing"),
+        "default:channels_last": "torch.compile, channels_last",
+        "aoti": "AOTInductor",
+        "eager:channels_last": N_("eager, channels_last"),
+        "onnxruntime": "ONNX Runtime",
+        "openvino": "OpenVINO",
+        "default:autocast": N_("torch.compile, autocast to bfloat16"),
+        "default:bfloat16": "torch.compile, bfloat16",
+        "default:int8-weights": N_("torch.compile, int8 weights"),
+        "default:int8": "torch.compile, int8",
+        "openvino:bfloat16": "OpenVINO, bfloat16",
     },
     "strategy": {
         "false": "dynamic=False",
@@ -94,6 +111,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "eager-latency-is-speedup-times-compiled": N_(
             "eager latency is calculated from the speedup and the compiled latency"
         ),
+        "random-head": N_("the checkpoint has no head for this task, so that part has random weights"),
         "arms-measured-apart": N_("eager and compiled were measured one after the other"),
         "device-as-the-file-is-named": N_("the name of the device comes from the name of the file"),
     },
@@ -266,10 +284,12 @@ class Words:
                 return self.fact("batch_size", {"batch_size": int(subject)})
             case "images/s with":
                 return self.say(gettext("%(version)s (images/s)"), version=f"PyTorch {subject}")
-            case "rate of" if subject in NAMES["variant"]:
+            case "rate_of" if subject in NAMES["variant"]:
                 return self.named("variant", subject)
-            case "change on" | "rate of":
+            case "speedup_on" | "rate_of":
                 return self.value(subject)
+            case "in_way":
+                return self.named("way", subject)
             case "factor":
                 variant, device = subject.split(" ", 1)
                 names = {"layout": gettext("Eager, channels_last"), "compiled": gettext("Compiled")}
@@ -401,6 +421,5 @@ class Words:
     def one_process(self) -> str:
         """Return a warning to show below figures from a single process."""
         return self.language.gettext(
-            "With only one process per benchmark case, the intervals ignore process-to-process variation and are too "
-            "narrow."
+            "With one process per case, the intervals ignore the variation between processes and are too narrow."
         )

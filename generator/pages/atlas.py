@@ -78,7 +78,6 @@ class _Cells:
     cause_rows = _rows_by(tables.cause_rows)
     break_rows = _rows_by(tables.break_rows)
     skip_rows = _rows_by(tables.skip_rows)
-    recompile_rows = _rows_by(tables.recompile_rows)
     version_rows = _rows_by(tables.version_rows)
     throughput_rows = _rows_by(tables.throughput_rows)
 
@@ -138,27 +137,25 @@ class Comparisons(_Cells):
 
     @cached_property
     def spread(self) -> Box | None:
-        """Quartiles of the change of the latency; None without a comparison."""
-        return Box.of(self.values("change")) if self.labels else None
-
-    median_change = property(lambda self: self.spread and self.spread.median)
+        """Quartiles of the speedup; None without a comparison."""
+        return Box.of(self.values("speedup")) if self.labels else None
 
     @cached_property
     def slower(self) -> Sequence[Row]:
         """The rows in which the compiled model is slower, the largest loss first."""
         rows = [row for row in self.rows if row.verdict == "slower"]
-        return sorted(rows, key=attrgetter("change"), reverse=True)
+        return sorted(rows, key=attrgetter("speedup"))
 
     @cached_property
     def best(self) -> Row | None:
         """The largest gain; None where nothing is clearly faster."""
         rows = (row for row in self.rows if row.verdict == "faster")
-        return min(rows, key=attrgetter("change"), default=None)
+        return max(rows, key=attrgetter("speedup"), default=None)
 
     @cached_property
     def worst(self) -> Row | None:
         """Of the slower rows, or else of all, the largest loss or smallest gain."""
-        return max(self.slower or self.rows, key=attrgetter("change"), default=None)
+        return min(self.slower or self.rows, key=attrgetter("speedup"), default=None)
 
 
 # ── Devices ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -341,6 +338,10 @@ _AUTO_CLASSES = (
     ("image-segmentation", "detr|eomt|mask2?former|oneformer|videomt", "AutoModelForUniversalSegmentation"),
     ("image-segmentation", "", "AutoModelForSemanticSegmentation"),
     ("image-classification", "", "AutoModelForImageClassification"),
+    ("depth-estimation", "", "AutoModelForDepthEstimation"),
+    ("image-feature-extraction", "siglip", "SiglipVisionModel"),
+    ("image-feature-extraction", "clip", "CLIPVisionModel"),
+    ("image-feature-extraction", "sam2", "Sam2VisionModel"),
 )
 """Task, part of a name, and class: some families do their task in another way than most."""
 
@@ -370,12 +371,12 @@ class Family(_Cells):
 
 @dataclass(frozen=True)
 class Batches:
-    """Change of the latency at the smallest and at the largest batch size: medians over the same comparisons."""
+    """Speedup at the smallest and at the largest batch size: medians over the same comparisons."""
 
     small: int
     large: int
-    small_change: float
-    large_change: float
+    small_speedup: float
+    large_speedup: float
     count: int
     noun: str  # what they are counted as: comparison, or published figure
 
@@ -447,8 +448,8 @@ class Atlas(_Cells):
         return Batches(
             small=int(small["batch_size"].iloc[0]),
             large=int(large["batch_size"].iloc[0]),
-            small_change=float(small["change"].median()),
-            large_change=float(large["change"].median()),
+            small_speedup=float(small["speedup"].median()),
+            large_speedup=float(large["speedup"].median()),
             count=len(small),
             noun="published figure" if small["origin"].iloc[0] == "published" else "comparison",
         )

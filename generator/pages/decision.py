@@ -13,17 +13,17 @@ from typing import Any, get_args
 
 import pandas as pd
 
-from bench.records.record import TIMM, Status, Workload
+from bench.records.record import COMPILE_MODES, TIMM, Status, Workload
 from bench.statistics.verdicts import SAME
 from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.names import location
-from generator.data.selection import MODES, Row, Rows, records, trusted, where
+from generator.data.selection import Row, Rows, records, trusted, where
 from generator.figures import matrix
 from generator.figures.markup import render
 from generator.figures.sources import source_key, source_of
 from generator.figures.words import Words
-from generator.pages import sizes
+from generator.pages import sizes, ways
 from generator.pages.atlas import Atlas, auto_class
 from generator.pages.downloads import compact, rounded
 
@@ -95,7 +95,7 @@ def of_device(results: Results, device: str) -> str:
 
 def compared(results: Results) -> pd.DataFrame:
     """Return the rows from which the form answers: of the modes of torch.compile."""
-    return where(results.newest, results.newest["compile_mode"].isin(MODES))
+    return where(results.newest, results.newest["compile_mode"].isin(COMPILE_MODES))
 
 
 def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = True) -> str:
@@ -272,8 +272,8 @@ def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
     every = words.language.gettext("All models for %(task)s")
     tasks = {task: words.say(every, task=words.named("task", task)) for task in sorted(cells["task"].unique())}
     of_records = {"tasks": {} if whole else tasks, "sources": sources, "doubts": doubts}
-    varying = {} if whole else sizes.advice(atlas.results, words)
-    return {**texts(words), **of_records, "varying": varying}
+    varying, better = ({}, {}) if whole else (sizes.advice(atlas.results, words), ways.better(atlas.results, words))
+    return {**texts(words), **of_records, "varying": varying, "better": better}
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -319,20 +319,17 @@ def texts(words: Words) -> dict[str, Any]:
             ],
             "slower": [
                 gettext("Don't compile"),
-                gettext("The compiled model is slower than eager: the latency rises by %(change)s."),
+                gettext("The compiled model is slower: it has %(change)s more latency than eager."),
             ],
             "likely": [
                 gettext("Probably faster: measure before you decide"),
-                gettext(
-                    "The source reports that the latency falls by %(change)s, but gives neither an interval nor the "
-                    "time to ready."
-                ),
+                gettext("The source reports %(change)s less latency, but neither an interval nor the time to ready."),
             ],
             "cost-unknown": [
                 gettext("Compile if the process makes many calls"),
                 gettext(
-                    "The compiled model is faster: the latency falls by %(change)s. The time to ready was not "
-                    "recorded, so the break-even point is unknown."
+                    "The compiled model has %(change)s less latency than eager. The time to ready was not recorded, so "
+                    "the break-even point is unknown."
                 ),
             ],
             "compiled-failed": [no_mode, "%(status)s"],

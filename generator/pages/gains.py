@@ -18,7 +18,7 @@ import pandas as pd
 from bench.statistics.processes import VARIANTS, VariantName
 from bench.statistics.verdicts import verdicts_without_interval
 from generator.data.load import Results
-from generator.data.registry import CHANGE, COORDINATES, FACTOR, IMAGES, N_, RATE
+from generator.data.registry import COORDINATES, FACTOR, GAIN, IMAGES, N_, RATE
 from generator.data.rows import CONTIGUOUS
 from generator.data.selection import Rows, grouped, is_trusted, version_order, where
 from generator.figures.drawing import Box
@@ -49,38 +49,37 @@ _APART = ("device", "torch", "dtype", "batch_size", "layout", "origin")  # what 
 _MODEL = [name for name in COORDINATES if name not in _APART]
 
 _COLUMNS = [
-    *(*COORDINATES, "device_name", "family", "status", "change", "verdict", "intensity"),
+    *(*COORDINATES, "device_name", "family", "status", "speedup", "verdict", "intensity"),
     *(f"{variant}_{figure}" for variant in VARIANTS for figure in ("images_s", "batch_size")),
 ]
 
 
 @dataclass(frozen=True, eq=False)
-class Changes:
-    """One figure of many models against another. `rows` has the change, the family and the model of each, by label of a
-    row; where it is against another row, that one's label is the `base`."""
+class Speedups:
+    """How many times as fast many models are in one way as in another. `rows` has the speedup, the family and the model
+    of each, by label of a row; where it is against another row, that one's label is the `base`."""
 
     rows: pd.DataFrame
-    less_is_better: bool = True
 
     count = property(lambda self: len(self.rows))
     slower = property(lambda self: len(self.losses))
-    least = property(lambda self: float(self.rows["change"].min()))
-    most = property(lambda self: float(self.rows["change"].max()))
+    least = property(lambda self: float(self.rows["speedup"].min()))
+    most = property(lambda self: float(self.rows["speedup"].max()))
     best = property(lambda self: int(self.ranked.index[0]))  # the label of a row
     worst = property(lambda self: int(self.ranked.index[-1]))
-    losing = property(lambda self: int((self.rows["change"] <= -LOSS).sum()))  # where less is worse
+    losing = property(lambda self: int((self.rows["speedup"] <= 1 - LOSS).sum()))
     device_name = property(lambda self: str(self.rows["device_name"].iloc[0]))
 
     @cached_property
     def box(self) -> Box:
         """Quartiles of all. Raises `ValueError` without any."""
-        return Box.of(self.rows["change"])
+        return Box.of(self.rows["speedup"])
 
     def medians(self, group: str) -> pd.Series:
         """Return the median by the values of a column, the best first, of those with enough models."""
         groups = self.rows.groupby(group, sort=False)
-        medians = groups["change"].median()[groups["model"].nunique() >= FEWEST]
-        return medians.sort_values(ascending=self.less_is_better, kind="stable")
+        medians = groups["speedup"].median()[groups["model"].nunique() >= FEWEST]
+        return medians.sort_values(ascending=False, kind="stable")
 
     families = cached_property(lambda self: tuple(self.medians("family").index))
     best_families = property(lambda self: self.families[:NAMED])
@@ -89,20 +88,19 @@ class Changes:
     @cached_property
     def ranked(self) -> pd.DataFrame:
         """The rows, the best first."""
-        return self.rows.sort_values("change", ascending=self.less_is_better, kind="stable")
+        return self.rows.sort_values("speedup", ascending=False, kind="stable")
 
     @cached_property
     def losses(self) -> pd.DataFrame:
         """The rows that are clearly worse, the worst first."""
-        ratios = self.ranked["change"].to_numpy(float) + 1
-        speedups = 1 / ratios if self.less_is_better else ratios
-        return where(self.ranked, pd.Series(verdicts_without_interval(speedups) == "slower", self.ranked.index))[::-1]
+        verdicts = verdicts_without_interval(self.ranked["speedup"].to_numpy(float))
+        return where(self.ranked, pd.Series(verdicts == "slower", self.ranked.index))[::-1]
 
 
 class GpuPair(NamedTuple):
     """How well the gains on one GPU tell those on another: over models that nothing doubts on either."""
 
-    difference: float  # median of the absolute differences of the changes
+    difference: float  # of one speedup from the other as a share, the median
     correlation: float  # of the ranks, by Spearman
     same_verdict: float  # share of the models
 
@@ -113,8 +111,8 @@ class History(NamedTuple):
     device: str
     old: str
     new: str
-    eager: Changes
-    compiled: Changes
+    eager: Speedups
+    compiled: Speedups
     unequal: int  # compiled models that are left out, since their batch sizes differ
 
 
@@ -124,7 +122,7 @@ class SettingChange(NamedTuple):
     device: str
     torch: str
     dtype: str  # the second one, where there are two
-    changes: Changes
+    speedups: Speedups
     unequal: int  # models that are left out, since their batch sizes differ
 
 
@@ -158,29 +156,28 @@ class Gains:
         return cells.assign(intensity_class=pd.cut(cells["intensity"], BOUNDS, right=False, labels=False))
 
     @cached_property
-    def every(self) -> Changes:
+    def every(self) -> Speedups:
         """The comparisons with the newest of those versions of PyTorch and that data type that most GPUs share."""
         known = where(self._cells, is_trusted(self._cells))
         if known.empty:
-            return Changes(known)
+            return Speedups(known)
         shared = known.groupby(["torch", "dtype"])["device"].nunique()
         torch, dtype = max(shared.index, key=lambda named: (shared[named], version_order(named[0])))
-        return Changes(where(known, (known["torch"] == torch) & (known["dtype"] == dtype)))
+        return Speedups(where(known, (known["torch"] == torch) & (known["dtype"] == dtype)))
 
     # The version of PyTorch of these comparisons, and the number of their models.
     torch = property(lambda self: str(self.every.rows["torch"].iloc[0]) if self.every.count else "")
     models = property(lambda self: int(self.every.rows["model"].nunique()))
 
     @cached_property
-    def by_device(self) -> Mapping[str, Changes]:
+    def by_device(self) -> Mapping[str, Speedups]:
         """The comparisons on each GPU, by its name."""
-        return {name: Changes(rows) for (name,), rows in grouped(self.every.rows, "device_name")}
+        return {name: Speedups(rows) for (name,), rows in grouped(self.every.rows, "device_name")}
 
     @property
     def intensity_correlation(self) -> float:
-        """Rank correlation, by Spearman, of the arithmetic intensity with the change: above zero, more intensity goes
-        with less gain."""
-        return _rank_correlation(self.every.rows[["intensity", "change"]].dropna())
+        """Rank correlation, by Spearman, of the arithmetic intensity with the speedup."""
+        return _rank_correlation(self.every.rows[["intensity", "speedup"]].dropna())
 
     @cached_property
     def largest_families(self) -> FamilyGains:
@@ -191,8 +188,8 @@ class Gains:
         found: dict[str, dict[str, FamilyGain]] = {family: {} for family in largest}
         for (family, device), group in grouped(rows[rows["family"].isin(largest)], "family", "device"):
             if group["model"].nunique() >= FEWEST:
-                median = float(group["change"].median())
-                nearest = (group["change"] - median).abs().sort_values(kind="stable").index[0]
+                median = float(group["speedup"].median())
+                nearest = (group["speedup"] - median).abs().sort_values(kind="stable").index[0]
                 found[family][device] = FamilyGain(median, int(nearest))
         return {family: of_device for family, of_device in found.items() if of_device}
 
@@ -202,11 +199,11 @@ class Gains:
     def agreements(self) -> Sequence[GpuPair]:
         """How well each GPU tells another, pair by pair."""
         found = []
-        for first, second in combinations((changes.rows for changes in self.by_device.values()), 2):
-            both = _matched(first, second, "change", "verdict")
+        for first, second in combinations((speedups.rows for speedups in self.by_device.values()), 2):
+            both = _matched(first, second, "speedup", "verdict")
             if len(both) >= FEWEST:
-                difference = (both["change_after"] - both["change_before"]).abs().median()
-                correlation = _rank_correlation(both[["change_before", "change_after"]])
+                difference = (both["speedup_after"] / both["speedup_before"] - 1).abs().median()
+                correlation = _rank_correlation(both[["speedup_before", "speedup_after"]])
                 same_verdict = (both["verdict_before"] == both["verdict_after"]).mean()
                 found.append(GpuPair(float(difference), correlation, float(same_verdict)))
         return found
@@ -232,9 +229,9 @@ class Gains:
         for (device, torch), rows in grouped(self._results.sound(self._cells), "device", "torch"):
             base = rows[rows["dtype"] == BASE_DTYPE]
             for dtype in sorted(set(rows["dtype"]) - {BASE_DTYPE}):
-                changes, unequal = _rates(base, rows[rows["dtype"] == dtype], "compiled")
-                if changes.count:
-                    found.append(SettingChange(device, torch, dtype, changes, unequal))
+                speedups, unequal = _rates(base, rows[rows["dtype"] == dtype], "compiled")
+                if speedups.count:
+                    found.append(SettingChange(device, torch, dtype, speedups, unequal))
         return found
 
     @cached_property
@@ -242,33 +239,33 @@ class Gains:
         """Each device whose eager models ran in both layouts, the one with the most models in common first: in runs of
         their own, or in turn. Toys count: they say nothing about compiling alone."""
         known, found = self._results.sound(self._results.current, "toy"), list[SettingChange]()
-        known = known.assign(change=known["channels_last_speedup"] - 1)
+        known = known.assign(speedup=known["channels_last_speedup"])
         for (device, torch, dtype, *_), rows in grouped(known, "device", "torch", "dtype", "origin", "workload"):
             usual = rows["layout"] == CONTIGUOUS
-            changes, unequal = _rates(rows[usual], rows[~usual], "eager")
-            in_turn = Changes(rows.dropna(subset=["change"]), less_is_better=False)
-            found += [SettingChange(device, torch, dtype, each, unequal) for each in (changes, in_turn) if each.count]
-        return sorted(found, key=lambda each: -each.changes.count)
+            apart, unequal = _rates(rows[usual], rows[~usual], "eager")
+            in_turn = Speedups(rows.dropna(subset=["speedup"]))
+            found += [SettingChange(device, torch, dtype, each, unequal) for each in (apart, in_turn) if each.count]
+        return sorted(found, key=lambda each: -each.speedups.count)
 
     @property
-    def every_layout(self) -> Changes:
+    def every_layout(self) -> Speedups:
         """The first of these, to say where they come from."""
-        return self.layouts[0].changes if self.layouts else Changes(self._cells.iloc[:0])
+        return self.layouts[0].speedups if self.layouts else Speedups(self._cells.iloc[:0])
 
     @cached_property
     def layout_pairs(self) -> Sequence[LayoutPair]:
         """The first of these beside compiling on each GPU, those with both layouts first."""
         if not self.layouts:
             return ()
-        found, layout = [], self.layouts[0].changes.rows
-        for name, changes in self.by_device.items():
-            both = _matched(layout, changes.rows, "change", "family")
-            factors = {"layout": 1 + both["change_before"], "compiled": 1 / (1 + both["change_after"])}
+        found, layout = [], self.layouts[0].speedups.rows
+        for name, compiled in self.by_device.items():
+            both = _matched(layout, compiled.rows, "speedup", "family")
+            factors = {"layout": both["speedup_before"], "compiled": both["speedup_after"]}
             both = both.assign(**factors, family=both["family_after"])
             if len(both) >= FEWEST:
                 verdicts = (verdicts_without_interval(both[each].to_numpy(float)) for each in factors)
                 turned, slower = (verdict == "slower" for verdict in verdicts)
-                device, correlation = str(changes.rows["device"].iloc[0]), _rank_correlation(both[[*factors]])
+                device, correlation = str(compiled.rows["device"].iloc[0]), _rank_correlation(both[[*factors]])
                 counts = int(slower.sum()), int((slower & turned).sum())
                 found.append(LayoutPair(device, name, both, correlation, *counts))
         devices = [each.device for each in self.layouts]
@@ -281,10 +278,10 @@ class Gains:
         return bool(pairs) and all(pair.slower == pair.slower_twice for pair in pairs)
 
     @property
-    def every_type(self) -> Changes:
+    def every_type(self) -> Speedups:
         """All of these, to say where they come from."""
-        found = [each.changes.rows for each in self.types]
-        return Changes(pd.concat(found) if found else self.every.rows, less_is_better=False)
+        found = [each.speedups.rows for each in self.types]
+        return Speedups(pd.concat(found) if found else self.every.rows)
 
 
 def _rank_correlation(two: pd.DataFrame) -> float:
@@ -302,35 +299,35 @@ def _matched(before: pd.DataFrame, after: pd.DataFrame, *columns: str) -> pd.Dat
     return both.set_index(both["row_after"].rename(None))
 
 
-def _rates(before: pd.DataFrame, after: pd.DataFrame, variant: VariantName) -> tuple[Changes, int]:
-    """Return the changes in images per second from one to the other, with both rates, of the models whose batches were
-    equal, and the number of the other models."""
+def _rates(before: pd.DataFrame, after: pd.DataFrame, variant: VariantName) -> tuple[Speedups, int]:
+    """Return how many times as many images per second the second has, with both rates, of the models whose batches
+    were equal, and the number of the other models."""
     rate, size = f"{variant}_images_s", f"{variant}_batch_size"
     both = _matched(before, after, rate, size).dropna(subset=[f"{rate}_before", f"{rate}_after"])
     rows = after.loc[both.index, [*_MODEL, "family", "device_name"]].assign(
         base=both["row_before"],
         before=both[f"{rate}_before"],
         after=both[f"{rate}_after"],
-        change=both[f"{rate}_after"] / both[f"{rate}_before"] - 1,
+        speedup=both[f"{rate}_after"] / both[f"{rate}_before"],
     )
     is_equal = (both[f"{size}_before"] == both[f"{size}_after"]).astype(bool)
-    return Changes(rows[is_equal], less_is_better=False), int((~is_equal).sum())
+    return Speedups(rows[is_equal]), int((~is_equal).sum())
 
 
 # ── Tables ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class GainTable(NamedTuple):
-    """A table about changes of its subject, `Gains` or a `History`: its headline as a message, the name of these
-    changes, and its lines in the form of `generator.figures.tables`."""
+    """A table about speedups of its subject, `Gains` or a `History`: its headline as a message, the name of these
+    speedups, and its lines in the form of `generator.figures.tables`."""
 
     headline: str
-    changes: str
+    speedups: str
     lines: Callable[[Any], pd.DataFrame]
 
     def caption(self, subject: Gains | History, by_label: Rows, words: Words) -> str:
-        """Return the headline, the facts that all rows behind the changes share, and their number."""
-        headline, rows = words.language.gettext(self.headline), getattr(subject, self.changes).rows
+        """Return the headline, the facts that all rows behind the speedups share, and their number."""
+        headline, rows = words.language.gettext(self.headline), getattr(subject, self.speedups).rows
         if isinstance(subject, History):
             headline = words.say(headline, old=f"PyTorch {subject.old}", new=f"PyTorch {subject.new}")
         behind = [by_label[label] for label in (*rows.index, *rows.get("base", ()))]
@@ -339,16 +336,16 @@ class GainTable(NamedTuple):
         return words.facts([words.phrase(headline), common, words.counted(message, len(rows))])
 
 
-def _medians(group: str, order: Changes, columns: Mapping[str, Changes]) -> pd.DataFrame:
+def _medians(group: str, order: Speedups, columns: Mapping[str, Speedups]) -> pd.DataFrame:
     """One line per group with the median of each column, in the order of the medians of `order`."""
     groups = order.rows.reset_index(names="row").groupby(group)
-    medians = {name: changes.medians(group) for name, changes in columns.items()}
+    medians = {name: speedups.medians(group) for name, speedups in columns.items()}
     lines = pd.DataFrame(medians | {"models": groups["model"].nunique(), "row": groups["row"].first()})
     return lines.loc[order.medians(group).index].rename_axis(group).reset_index().set_index("row")
 
 
 def _on_each_gpu(group: str, gains: Gains) -> pd.DataFrame:
-    return _medians(group, gains.every, {f"{CHANGE} {name}": changes for name, changes in gains.by_device.items()})
+    return _medians(group, gains.every, {f"{GAIN} {name}": each for name, each in gains.by_device.items()})
 
 
 def _intensity(gains: Gains) -> pd.DataFrame:
@@ -358,37 +355,33 @@ def _intensity(gains: Gains) -> pd.DataFrame:
 
 
 def _losses(gains: Gains) -> pd.DataFrame:
-    names = ["model", "change", "device", "input_size", "eager_images_s", "compiled_images_s"]
-    return gains.every.losses[names].rename(columns={"change": "image_change"})
+    return gains.every.losses[["model", "speedup", "device", "input_size", "eager_images_s", "compiled_images_s"]]
 
 
 def _with_both_rates(rows: pd.DataFrame, history: History) -> pd.DataFrame:
-    names = {"change": "rate_change", "before": f"{IMAGES} {history.old}", "after": f"{IMAGES} {history.new}"}
+    names = {"speedup": "newer_speedup", "before": f"{IMAGES} {history.old}", "after": f"{IMAGES} {history.new}"}
     return rows[["model", *names, "input_size"]].rename(columns=names)
 
 
 def _families_by_type(gains: Gains) -> pd.DataFrame:
-    return _medians("family", gains.every_type, {f"{RATE} {each.dtype}": each.changes for each in gains.types})
+    return _medians("family", gains.every_type, {f"{RATE} {each.dtype}": each.speedups for each in gains.types})
 
 
 def _families_by_layout(gains: Gains) -> pd.DataFrame:
     if not gains.layouts:
         return pd.DataFrame()
-    columns = {f"{FACTOR} layout {each.changes.device_name}": each.changes for each in gains.layouts}
+    columns = {f"{FACTOR} layout {each.speedups.device_name}": each.speedups for each in gains.layouts}
     for pair in gains.layout_pairs[:1]:
-        factors = pair.rows.assign(change=pair.rows["compiled"] - 1)
-        columns[f"{FACTOR} compiled {pair.device_name}"] = Changes(factors, less_is_better=False)
-    lines = _medians("family", gains.layouts[0].changes, columns).dropna(axis=1, how="all")
-    return lines.assign(**{name: lines[name] + 1 for name in columns if name in lines})
+        factors = pair.rows.assign(speedup=pair.rows["compiled"])
+        columns[f"{FACTOR} compiled {pair.device_name}"] = Speedups(factors)
+    return _medians("family", gains.layouts[0].speedups, columns).dropna(axis=1, how="all")
 
 
 GAIN_TABLES = {
     "families": GainTable(
-        N_("Median change in time per image when compiled, by model family"), "every", partial(_on_each_gpu, "family")
+        N_("Median speedup when compiled, by model family"), "every", partial(_on_each_gpu, "family")
     ),
-    "intensity": GainTable(
-        N_("Median change in time per image when compiled, by FLOP per activation"), "every", _intensity
-    ),
+    "intensity": GainTable(N_("Median speedup when compiled, by FLOP per activation"), "every", _intensity),
     "losses": GainTable(N_("Where compiling lowers throughput"), "every", _losses),
     "layouts": GainTable(
         N_("Median factor of images per second, relative to eager in PyTorch’s own layout, by model family"),
@@ -396,7 +389,7 @@ GAIN_TABLES = {
         _families_by_layout,
     ),
     "types": GainTable(
-        N_("Median change in images per second of the compiled model relative to float16 autocast, by model family"),
+        N_("Throughput relative to float16 autocast, compiled: medians by model family"),
         "every_type",
         _families_by_type,
     ),
@@ -405,7 +398,7 @@ GAIN_TABLES = {
 
 HISTORY_TABLES = {
     "history": GainTable(
-        N_("Median change in images per second in eager mode, from %(old)s to %(new)s"),
+        N_("Throughput in eager mode with %(new)s, relative to %(old)s: medians by model family"),
         "eager",
         lambda history: _medians("family", history.eager, {f"{RATE} eager": history.eager}),
     ),

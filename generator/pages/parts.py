@@ -13,10 +13,10 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
-from bench.records.record import Workload
+from bench.records.record import COMPILE_MODES, Workload
 from generator.data.registry import COORDINATES
 from generator.data.rows import CONTIGUOUS
-from generator.data.selection import MODES, Row, Rows
+from generator.data.selection import Row, Rows
 from generator.figures import drawing
 from generator.figures.charts import Chart
 from generator.figures.markup import Tables, figure
@@ -29,7 +29,7 @@ from generator.pages.site_file import CHARTS, SiteFile, relative_address
 MOST_LINES = 400
 """Lines of a table. The first of more stand for all, with a link to the explorer: so no page grows with the records."""
 
-FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published"), "workload": get_args(Workload)}
+FORESEEN = {"compile_mode": COMPILE_MODES, "origin": ("measured", "published"), "workload": get_args(Workload)}
 """Values of coordinates that a page may name before any record has them."""
 
 Emit = Callable[[SiteFile], object]

@@ -76,7 +76,7 @@ class Startup:
 def startups_of(results: Results) -> Sequence[Startup]:
     """Return the ways to start of each device on which a program or artifacts were loaded. The device with the most
     models comes first."""
-    cells = where(results.newest, results.newest["compile_mode"].isin([*VARIANTS]))
+    cells = where(results.ways, results.ways["compile_mode"].isin([*VARIANTS]))
     found = []
     for device, rows in cells.groupby("device", sort=False):
         if rows["starts"].str.contains("loaded|artifacts").any():

@@ -7,7 +7,7 @@ are described in `generator.pages.atlas` and `generator.pages.gains`. Keyword ar
 
 Where no record has what a table or chart shows, a sentence says so in its place. A page that leaves its section out
 asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for ``mode_table``, and
-likewise ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``recompile_rows``, ``version_rows`` and
+likewise ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``version_rows`` and
 ``compile_rows`` (``compile_cost_table``, ``break_even_table``).
 """
 
@@ -28,17 +28,17 @@ from generator.data.load import Results
 from generator.data.registry import N_, N_n
 from generator.data.selection import is_comparison, where
 from generator.figures import charts, matrix, tables
-from generator.figures.sources import OURS, SourceText, source_of
+from generator.figures.sources import OURS, source_of
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
-from generator.pages import decision, documents, downloads, explorer, frontier, sizes, startup
+from generator.pages import decision, documents, downloads, explorer, frontier, sizes, startup, ways
 from generator.pages.atlas import Atlas
 from generator.pages.gains import GAIN_TABLES, HISTORY_TABLES, Gains
 from generator.pages.parts import Emit, Parts, RowTable, chosen, known_name
 from generator.pages.site_file import DATA, named_by_content
 
-MODULES = (documents, frontier, startup, sizes)
+MODULES = (documents, frontier, startup, sizes, ways)
 """Modules with functions for pages."""
 
 NOUNS = {
@@ -51,6 +51,7 @@ NOUNS = {
     "comparison": N_n("%(count)s comparison", "%(count)s comparisons"),
     "CPU": N_n("%(count)s CPU", "%(count)s CPUs"),
     "call": N_n("%(count)s call", "%(count)s calls"),
+    "thread": N_n("%(count)s thread", "%(count)s threads"),
     "graph": N_n("%(count)s graph", "%(count)s graphs"),
 }
 """The nouns that pages may count."""
@@ -82,6 +83,7 @@ def vocabulary(
     objects = {"atlas": atlas, "gains": gains_of(results), "examples": results.examples}
     objects["frontiers"] = partial(frontier.frontiers_of, results)
     objects |= {"startups": partial(startup.startups_of, results), "sequences": partial(sizes.sequences_of, results)}
+    objects["ways"] = partial(ways.ways_of, results)
     return {**objects, **{name: on_page(each) for name, each in named.items()}, **filters(language)}
 
 
@@ -125,11 +127,6 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         message = language.ngettext(*NOUNS[known_name("noun", noun, NOUNS)], number)
         return str(words.say(message, count=language.number(number, 0)))
 
-    def told(source: SourceText, workload: str) -> str:
-        """Return a source's words on its figures of one workload, after its name."""
-        text = words.sentences(map(words.phrase, source.told(workload)))
-        return str(words.say(language.gettext("%(name)s: %(text)s"), name=words.phrase(source.name), text=text))
-
     def names(items: Iterable[Any]) -> str:
         """Return names, or the labels of models, joined as the language does."""
         return typography.unmarked(str(words.names([str(getattr(item, "label", item)) for item in items])))
@@ -148,7 +145,6 @@ def filters(language: Language) -> dict[str, Callable[..., str]]:
         "names": names,
         "named": lambda value, kind: shown(words.named(kind, value)),
         "counted": counted,
-        "told": told,
         "listing": documents.listing,
         "functions": documents.functions,
     }
@@ -165,16 +161,15 @@ ROW_TABLES: Mapping[str, RowTable] = {
     "mode_table": (N_("Modes compared: latency, time to ready, and break-even point"), tables.mode_rows, tables.modes),
     "memory_table": (N_("Peak memory, eager and compiled"), tables.memory_rows, tables.memory),
     "efficiency_table": (
-        N_("Arithmetic done, compared with what the device can do"),
+        N_("Achieved TFLOP/s, and share of the measured peak"),
         tables.efficiency_rows,
         tables.efficiency,
     ),
     "breaks_table": (N_("Graph breaks, with the reasons that PyTorch gives"), tables.break_rows, tables.graph_breaks),
     "skips_table": (N_("Skipped CUDA graphs, with the reasons that PyTorch gives"), tables.skip_rows, tables.skips),
-    "recompiles_table": (N_("How often each model is recompiled"), tables.recompile_rows, tables.recompiles),
     "versions_table": (N_("Compiled and eager latency by PyTorch version"), tables.version_rows, tables.versions),
     "throughput_table": (
-        N_("Change in time per image, with images per second (eager → compiled) and the batch size below it"),
+        N_("Speedup; images/s, eager → compiled; batch size"),
         tables.throughput_rows,
         tables.throughput,
     ),
@@ -198,8 +193,8 @@ class Functions(Parts):
         """One row per device and source, of one workload."""
         gettext = self.language.gettext
         caption = {
-            "latency": gettext("Change in latency when compiled, by device"),
-            "throughput": gettext("Change in time per image when compiled, with large batches, by device"),
+            "latency": gettext("Speedup in latency when compiled, by device"),
+            "throughput": gettext("Speedup in throughput when compiled, with large batches, by device"),
         }[workload]
         return self.table(tables.summary(self.select({"workload": workload})), caption)
 
@@ -289,7 +284,7 @@ class Functions(Parts):
             return self.nothing()
         pair = gains.layout_pairs[0]
         rows = pair.extremes.assign(label=[self.atlas.model[slug].label for slug in pair.extremes["model"]])
-        chart = charts.layouts(rows, gains.layouts[0].changes.device_name, pair.device_name, self.language)
+        chart = charts.layouts(rows, gains.layouts[0].speedups.device_name, pair.device_name, self.language)
         return self.figure("layouts", chart, self.in_explorer({"workload": "throughput", "layout": None}))
 
     # Forms

@@ -219,6 +219,7 @@ def test_the_chart_follows_the_filters_and_is_told_in_words(page: Page, hosted_s
     expect(canvas).to_have_attribute(
         "aria-label", re.compile("Hollow points are records that the data lint marks as doubtful")
     )
+    canvas.scroll_into_view_if_needed()  # it is drawn when it is seen
     hollow = canvas.evaluate(HOLLOW, f"{hosted_site}assets/javascripts/explorer/vendor/chart.js")
     doubted = {row["eager_ms"] for row in rows() if row["row"] in results().doubts and row["speedup"]}
     assert hollow

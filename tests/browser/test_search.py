@@ -33,7 +33,7 @@ def first_hit(page: Page, found: list[str]) -> str:
     return found[min(1, item.locator(":scope > .md-search-result__link").count() - 1)]
 
 
-GRAPH_BREAKS, BREAK_EVEN = "troubleshooting/#graph-breaks", "when-not/#break-even"
+GRAPH_BREAKS, BREAK_EVEN = "troubleshooting/#graph-breaks", "when-not/"
 RECOMPILATIONS, CACHES = "troubleshooting/#recompilations", "troubleshooting/#caches"
 OUT_OF_MEMORY, CUDA_GRAPHS = "when-not/#out-of-memory", "modes/#cuda-graphs"
 DETECTION, SEGMENTATION = "compile/#object-detection", "compile/#image-segmentation"
@@ -58,7 +58,7 @@ FIRST_HITS = {
         BATCH_SIZE: ["batch sizes"],
         "start-faster/": ["warm start"],
         "models/segformer/": ["segformr", "segfformer", "sagformer", "segfromer"],
-        "modes/": [".items()", "max-autotune"],
+        "modes/": ["max-autotune"],
         "troubleshooting/#see": ["TORCH_LOGS"],
         "devices/t4/": ["T4"],
         "models/convnext/": ["convnext"],

@@ -24,7 +24,7 @@ from jinja2 import Environment
 from bench.measuring.build import IMAGE
 from bench.plans.models import MODELS, ModelSpec
 from generator.languages.language import load_language
-from generator.pages.atlas import Atlas
+from generator.pages.atlas import Atlas, auto_class
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -77,7 +77,8 @@ def shrunken_model(auto: Any, checkpoint: str, /, *, dtype: torch.dtype = torch.
     spec = spec_of(checkpoint).shrink()
     architecture = getattr(transformers, spec.architecture)
     config = architecture.config_class(**spec.config)
-    assert auto._model_mapping[type(config)] is architecture, f"{auto.__name__} does not load {checkpoint}"
+    of_auto = getattr(auto, "_model_mapping", {type(config): auto})
+    assert of_auto[type(config)] is architecture, f"{auto.__name__} does not load {checkpoint}"
     model: torch.nn.Module = architecture(config).to(dtype)
     return model
 
@@ -99,7 +100,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     shutil.copy(IMAGE, tmp_path / "photo.jpg")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(transformers.AutoImageProcessor, "from_pretrained", shrunken_processor)
-    for name in {model.auto_class for model in Atlas(shipped(), load_language("en")).models}:
+    for name in {auto_class(spec.checkpoint, spec.task) for spec in MODELS}:
         monkeypatch.setattr(getattr(transformers, name), "from_pretrained", classmethod(shrunken_model))
     monkeypatch.setattr(torch, "compile", traced)
     torch.manual_seed(0)
@@ -119,7 +120,7 @@ def test_complete_programs_run(program: Snippet, hub: None, capsys: pytest.Captu
 
 
 def test_compiled_programs_only_add_lines_to_eager_ones() -> None:
-    assert len(PROGRAMS) == 6
+    assert len(PROGRAMS) == 10
     for eager, compiled in zip(PROGRAMS[::2], PROGRAMS[1::2], strict=True):
         added = [line for line in compiled.text.splitlines() if line not in eager.text.splitlines()]
         assert [line for line in compiled.text.splitlines() if line not in added] == eager.text.splitlines()

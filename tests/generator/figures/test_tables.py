@@ -56,12 +56,12 @@ def test_summary_has_a_line_per_device_and_source(tmp_path: Path) -> None:
     ]
     own, guide = lines[:2]
     assert (own["comparisons"], own["slower"]) == (1, 1)
-    assert own["median_change"] == pytest.approx(1, rel=0.05)
+    assert own["median_speedup"] == pytest.approx(0.5, rel=0.05)
     assert (guide["models"], guide["comparisons"], guide["slower"]) == (12, 47, 0)
     assert (own["batch_sizes"], guide["batch_sizes"]) == ((1,), (1, 4, 16))
     assert own["quartiles"] is None, "one comparison has none"
-    changes = trusted(chosen(load(tmp_path), device="a100", origin="published"))["change"]
-    assert guide["quartiles"] == pytest.approx(changes.quantile([0.25, 0.75]).tolist())
+    speedups = trusted(chosen(load(tmp_path), device="a100", origin="published"))["speedup"]
+    assert guide["quartiles"] == pytest.approx(speedups.quantile([0.25, 0.75]).tolist())
 
 
 def test_a_summary_of_throughput_has_the_newest_version_and_no_doubts(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_summary_of_throughput_has_the_newest_version_and_no_doubts(tmp_path: 
     rows += [throughput("apart", 10.0, 45.0, compiled_batch_size=64)]
     (line,) = plain(tables.summary(rows_of(tmp_path, *rows)))
     assert (line["comparisons"], line["torch"], line["batch_sizes"]) == (9, ("2.9.1",), (256,))
-    assert line["median_change"] == pytest.approx(10 / 15 - 1)
+    assert line["median_speedup"] == pytest.approx(1.5)
     assert rows_of(tmp_path).loc[line["best_model"], "model_label"] == "m9"
 
 

@@ -34,18 +34,18 @@ def test_families_are_ordered_by_their_medians_with_one_for_each_gpu(tmp_path: P
     assert found.every.best_families == ("cnn", "vit")
     first, second = lines("families", found)
     assert (first["family"], second["family"]) == ("cnn", "vit")
-    assert first["change on RTX 4090"] == pytest.approx(-0.3)
-    assert first["change on RTX 5090"] == pytest.approx(-0.5)
-    assert (first["models"], second["change on RTX 4090"]) == (5, None)
+    assert first["speedup_on RTX 4090"] == pytest.approx(1 / 0.7)
+    assert first["speedup_on RTX 5090"] == pytest.approx(2.0)
+    assert (first["models"], second["speedup_on RTX 4090"]) == (5, None)
 
 
 def test_the_first_page_has_all_families_and_then_the_largest(tmp_path: Path) -> None:
     found = gains(tmp_path, *family("few", -0.9), *CONV, *VIT, throughput("vit5", 100.0, 200.0))
     assert [*found.largest_families] == ["", "vit", "cnn"], "none of a few models"
     gain = found.largest_families["cnn"]["rtx-5090"]
-    assert gain.change == pytest.approx(-0.5)
+    assert gain.speedup == pytest.approx(2.0)
     assert found.every.rows["model"].loc[gain.typical] == "cnn2"
-    assert found.largest_families[""]["rtx-5090"].change == found.every.box.median
+    assert found.largest_families[""]["rtx-5090"].speedup == found.every.box.median
 
 
 def test_losses_begin_with_the_worst(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_doubts_toys_and_unequal_batches_enter_no_median(tmp_path: Path) -> None
     ]
     found = gains(tmp_path, *CONV, *doubted).every
     assert (found.count, found.slower) == (5, 0)
-    assert found.box.median == pytest.approx(-0.5)
+    assert found.box.median == pytest.approx(2.0)
     assert found.ranked["model"].loc[found.best] == "cnn0"
 
 
@@ -86,8 +86,8 @@ def test_intensity_falls_into_classes(tmp_path: Path) -> None:
     found = gains(tmp_path, *low, *high, throughput("lone", 100.0, 110.0, intensity=9000.0))
     shown = lines("intensity", found)
     assert [(line["bounds"], line["models"]) for line in shown] == [((0, 200), 5), ((800, 1600), 5)]
-    assert shown[0]["change on RTX 5090"] == pytest.approx(-0.5)
-    assert found.intensity_correlation > 0.9
+    assert shown[0]["speedup_on RTX 5090"] == pytest.approx(2.0)
+    assert found.intensity_correlation < -0.9
 
 
 def test_gpus_are_compared_over_the_models_that_both_have(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_gpus_are_compared_over_the_models_that_both_have(tmp_path: Path) -> Non
     (pair,) = found.agreements
     assert pair.same_verdict == 0.8
     assert pair.correlation == pytest.approx(1)
-    assert pair.difference == pytest.approx(0.1)
+    assert pair.difference == pytest.approx(2 / 9)
 
 
 # ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -114,7 +114,7 @@ def test_versions_are_compared_in_equal_batches_alone(tmp_path: Path) -> None:
     (history,) = gains(tmp_path, *records).history
     assert (history.old, history.new) == ("2.4.0", "2.9.1")
     assert history.eager.ranked["model"].tolist() == ["a", "b"]
-    assert history.eager.ranked["change"].tolist() == pytest.approx([0.1, -0.2])
+    assert history.eager.ranked["speedup"].tolist() == pytest.approx([1.1, 0.8])
     assert history.eager.losses["model"].tolist() == ["b"]
     assert history.compiled.ranked["model"].tolist() == ["a"]
     assert history.unequal == 2
@@ -128,7 +128,7 @@ def test_regressions_are_listed_with_both_rates_the_worst_first(tmp_path: Path) 
     assert (first["model"], first["images/s with 2.4.0"], first["images/s with 2.9.1"]) == ("a24", 100, 66)
     assert len(others) == 19
     assert lines("equal", history) == []
-    assert [line["rate of eager"] for line in lines("history", history)] == pytest.approx([-0.22])
+    assert [line["rate_of eager"] for line in lines("history", history)] == pytest.approx([0.78])
 
 
 # ── Data types ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -146,8 +146,8 @@ def test_data_types_are_compared_with_float16_autocast(tmp_path: Path) -> None:
     ]
     autocast, pure = gains(tmp_path, *records).types
     assert (autocast.dtype, pure.dtype) == ("autocast bfloat16", "bfloat16")
-    assert autocast.changes.box.median == pytest.approx(0.05)
-    assert pure.changes.ranked["model"].tolist() == ["a", "b"]
+    assert autocast.speedups.box.median == pytest.approx(1.05)
+    assert pure.speedups.ranked["model"].tolist() == ["a", "b"]
     assert pure.unequal == 1
 
 
@@ -157,10 +157,11 @@ def test_data_types_are_compared_with_float16_autocast(tmp_path: Path) -> None:
 def test_the_layouts_of_the_committed_records_are_as_computed_by_hand() -> None:
     found = Gains(shipped())
     layout, pair = found.layouts[0], found.layout_pairs[0]
-    box = layout.changes.box
-    assert (layout.device, layout.torch, layout.changes.count, layout.changes.losing) == ("rtx-3090", "2.4.0", 1316, 75)
-    assert [round(1 + each, 3) for each in (box.lower, box.median, box.upper)] == [1.007, 1.083, 1.165]
-    factors = (1 + layout.changes.rows.set_index("model")["change"]).round(2)
+    box = layout.speedups.box
+    counts = layout.speedups.count, layout.speedups.losing
+    assert (layout.device, layout.torch, *counts) == ("rtx-3090", "2.4.0", 1316, 75)
+    assert [round(each, 3) for each in (box.lower, box.median, box.upper)] == [1.007, 1.083, 1.165]
+    factors = layout.speedups.rows.set_index("model")["speedup"].round(2)
     models = ["convmixer-1024-20-ks9-p14", "convmixer-1536-20", "convmixer-768-32"]
     assert factors[models].tolist() == [0.5, 0.5, 1.71]
     assert (pair.device, round(pair.correlation, 2)) == ("rtx-4090", 0.22)
@@ -173,12 +174,13 @@ def test_layouts_are_compared_in_equal_batches_beside_compiling(tmp_path: Path) 
     other = [throughput(f"cnn{n}", 60.0 + 10 * n, 120.0, **last) for n in range(5)]
     found = gains(tmp_path, *CONV, *other, throughput("cnn5", 100.0, None, batch_size=64, **last))
     (layout,), (pair,) = found.layouts, found.layout_pairs
-    assert (layout.changes.count, layout.changes.losing, layout.changes.best) == (5, 4, layout.changes.ranked.index[0])
+    turned = layout.speedups
+    assert (turned.count, turned.losing, turned.best) == (5, 4, turned.ranked.index[0])
     assert (len(pair.rows), pair.slower, found.layout_explains_losses) == (5, 0, False)
     (line,) = lines("layouts", found)
     assert line["factor layout RTX 5090"] == pytest.approx(0.8)
     assert line["factor compiled RTX 5090"] == pytest.approx(2.0)
-    assert found.every.box.median == pytest.approx(-0.5)  # nothing of the other layout
+    assert found.every.box.median == pytest.approx(2.0)  # nothing of the other layout
 
 
 def test_a_layout_never_enters_what_is_about_the_other(tmp_path: Path) -> None:
@@ -189,7 +191,7 @@ def test_a_layout_never_enters_what_is_about_the_other(tmp_path: Path) -> None:
     device = atlas.device["rtx-5090"]
     assert set(results.newest["layout"]) == {CONTIGUOUS}
     assert len(device.throughput.rows) == 5
-    assert device.throughput.median_change == pytest.approx(-0.5)
+    assert device.throughput.spread.median == pytest.approx(2.0)
     usual, other = device.sections
     assert (usual.layout, len(usual.compared.rows)) == (CONTIGUOUS, 5)
     assert (other.layout, len(other.compared.rows), other.slug) == ("channels_last", 6, f"{usual.slug}-channels-last")

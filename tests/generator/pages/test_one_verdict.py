@@ -70,20 +70,17 @@ def test_data_files_hold_the_verdict() -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_every_page_colours_every_change_by_its_verdict(code: str, site: BuiltSite) -> None:
+def test_every_page_colours_every_speedup_by_its_verdict(code: str, site: BuiltSite) -> None:
     tones = defaultdict(set)
     for row in rows():
-        if row["change"] is not None:
-            tones[repr(round(row["change"], 6))].add(TONES.get(row["verdict"], "").strip())
+        if row["speedup"] is not None:
+            tones[repr(round(row["speedup"], 6))].add(TONES.get(row["verdict"], "").strip())
     counted = 0
     for path in site.pages(PREFIXES[code]).values():
-        if "data-types" in path.parts:  # has changes of rates alone: more is better
-            continue
         page = path.read_text(encoding="utf-8")
-        page = page.partition('id="throughput-')[0] if "versions" in path.parts else page  # likewise, from there on
-        for classes, change, text in re.findall(r'<td class="number([^"]*)" data-sort="([^"]*)">(.*?)</td>', page):
-            if change in tones and text.count("%") == 1 and ("<br>" not in text or "→" in text):
-                assert re.sub(r"bar-\d+", "", classes).strip() in tones[change], f"{path}: {html.unescape(text)}"
+        for classes, speedup, text in re.findall(r'<td class="number([^"]*)" data-sort="([^"]*)">(.*?)</td>', page):
+            if speedup in tones and text.count("×") == 1 and ("<br>" not in text or "→" in text):
+                assert re.sub(r"bar-\d+", "", classes).strip() in tones[speedup], f"{path}: {html.unescape(text)}"
                 counted += 1
     times = {"latency": 2, "throughput": 1}  # on the pages of devices and of models, or on those of families
-    assert counted > sum(times[row["workload"]] for row in rows() if row["change"] is not None)
+    assert counted > sum(times[row["workload"]] for row in rows() if row["speedup"] is not None)

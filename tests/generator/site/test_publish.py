@@ -44,9 +44,10 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     """The small guide on the branch gh-pages of a bare repository, checked out again."""
     base = tmp_path_factory.mktemp("publish")
     git(base, "init", "-q", "--bare", "-b", "main", "remote.git")
-    pages = ("explorer.md", "data.md", "devices/each.md", "models/each.md")
+    pages = ("explorer.md", "data.md", "methodology.md", "contribute.md", "devices/each.md", "models/each.md")
     project = small_project(base / "project", *pages, languages=("en", "ar"))
-    (project / "docs" / "data.md").write_text("# The data {#download}\n", encoding="utf-8")
+    for page, anchor in {"data": "download", "methodology": "published", "contribute": "measure"}.items():
+        (project / "docs" / f"{page}.md").write_text(f"# The page {{#{anchor}}}\n", encoding="utf-8")
     (project / "docs" / "CNAME").write_text("atlas.example.org\n")
     repository(project, str(base / "remote.git"))
     with socket.socket() as probe:

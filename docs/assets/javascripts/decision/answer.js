@@ -168,6 +168,10 @@ export const makeAnswers = ({ texts, snippets, whole, families, names, models, d
     return { program: say(values.auto_class ? snippets.transformers : snippets.timm, values), canCopy: navigator.clipboard }
   }
 
-  const single = (row, asked) => ({ ...(row.estimate ? estimated : recorded)(row, asked), varying: texts.varying[asked.sizes] })
+  const single = (row, asked) => ({
+    ...(row.estimate ? estimated : recorded)(row, asked),
+    varying: texts.varying[asked.sizes],
+    better: texts.better[`${asked.device} ${row.model} ${row.batch_size}`],
+  })
   return { single, tally, missing, table, program, outcome }
 }

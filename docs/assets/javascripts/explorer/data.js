@@ -60,12 +60,12 @@ export const sorted = (rows, rank, isDescending) => {
   return rows.map(row => [rank(row) ?? null, row]).sort(compare).map(([, row]) => row)
 }
 
-// Columns that identify a cell, besides the compared one. The number of threads belongs to the device. Who wants as many
-// images as possible chooses the batch for the device.
-const CELL = ["device", "model", "torch", "compile_mode", "dtype", "batch_size", "dynamic", "weights", "input_size", "layout", "origin"]
+// Columns that identify a cell, besides the compared one. Who wants as many images as possible chooses the batch for the
+// device.
+const CELL = ["device", "model", "torch", "compile_mode", "dtype", "batch_size", "dynamic", "weights", "input_size", "layout", "threads", "origin"]
 
-// A row for each cell that exists with both values of the compared column, with both figures of a `unit` and their relative
-// change.
+// A row for each cell that exists with both values of the compared column, with both figures of a `unit`, and how many
+// times as fast the second is.
 export const pairs = (rows, { compare, first, second }, unit) => {
   const names = CELL.filter(name => name !== compare && !(name === "batch_size" && unit === "images_s"))
   const key = row => names.map(name => row[name]).join("\n")
@@ -77,7 +77,8 @@ export const pairs = (rows, { compare, first, second }, unit) => {
 const pair = (first, second, unit) => {
   const figures = ["eager", "compiled"].flatMap(kind => {
     const [from, to] = [first, second].map(row => row[`${kind}_${unit}`])
-    return [[`${kind}_first`, from], [`${kind}_second`, to], [`${kind}_change`, from && to ? to / from - 1 : null]]
+    const speedup = from && to ? (unit === "ms" ? from / to : to / from) : null
+    return [[`${kind}_first`, from], [`${kind}_second`, to], [`${kind}_speedup`, speedup]]
   })
   const both = Object.create(first, { doubtful: { value: first.doubtful || second.doubtful } })
   return Object.assign(both, { id: `${first.id}-${second.id}`, first, second }, Object.fromEntries(figures))

@@ -7,7 +7,6 @@ const seconds = (x, digits = 1) => number(x, digits)
 const gigabytes = x => number(x, 3)
 const three = x => formatted(x, { maximumSignificantDigits: 3 })
 const percent = x => formatted(x, { style: "percent" })
-export const signed = x => number(x, 1, { style: "percent", signDisplay: "exceptZero" })
 
 const FORMATS = {
   ...{ batch_size: count, cores: count, threads: count, memory_gb: three },

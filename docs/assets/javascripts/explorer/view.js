@@ -1,12 +1,13 @@
 // What the explorer shows for a state of its form: rows, columns and axes. Pure: touches neither page nor address.
 
 import { isKnown, pairs, select, sorted } from "./data.js"
-import { figureTexts, isShare, signed, tick } from "./figures.js"
+import { ratio } from "../numbers.js"
+import { figureTexts, isShare, tick } from "./figures.js"
 
 export const QUESTION = "workload"
 const UNITS = { latency: "ms", throughput: "images_s" } // of the figures that answer a question
 const COORDINATES = ["model", "device", "batch_size", "compile_mode", "torch", "dtype", "layout", "origin"]
-const PAIR_FIGURES = ["eager", "compiled"].flatMap(kind => [`${kind}_first`, `${kind}_second`, `${kind}_change`])
+const PAIR_FIGURES = ["eager", "compiled"].flatMap(kind => [`${kind}_first`, `${kind}_second`, `${kind}_speedup`])
 // The conclusion follows the name: a phone shows both. Sources come last.
 const COLUMNS = [
   ...["model", "speedup", "verdict", "device", "batch_size", "compile_mode", "break_even_calls", "torch", "layout"],
@@ -62,10 +63,9 @@ export const makeView = (texts, rows, checkpoints) => {
     return { id, heading: headings[id], number: id === "batch_size", ...told, ...kinds[id] }
   }
   const measured = id => ({ id, heading: headings[id], number: true, text: row => figure(row, id) })
-  const change = (id, state) => {
-    const slower = row => (unit(state) === "ms" ? 1 + row[id] : 1 / (1 + row[id]))
-    const tone = row => (slower(row) > noise ? "worse" : slower(row) * noise < 1 && "better")
-    return { id, heading: says[id], number: true, text: row => (isKnown(row[id]) ? signed(row[id]) : null), tone }
+  const speedup = id => {
+    const tone = row => (row[id] > noise ? "better" : row[id] * noise < 1 && "worse")
+    return { id, heading: says[id], number: true, text: row => (isKnown(row[id]) ? ratio(row[id]) : null), tone }
   }
   const chosen = (kind, side, state) => `${headings[`${kind}_${unit(state)}`]}: ${names[state.compare][state[side]]}`
   const sides = (kind, state) =>
@@ -76,8 +76,8 @@ export const makeView = (texts, rows, checkpoints) => {
 
   const ofPairs = state => {
     const [name, ...others] = coordinates(state).map(coordinate)
-    const changes = ["compiled_change", "eager_change"].map(id => change(id, state))
-    return [name, ...changes, ...others, ...sides("compiled", state), ...sides("eager", state)]
+    const speedups = ["compiled_speedup", "eager_speedup"].map(speedup)
+    return [name, ...speedups, ...others, ...sides("compiled", state), ...sides("eager", state)]
   }
 
   // Axes of the chart

@@ -1,0 +1,163 @@
+"""Other ways to run a model than torch.compile: exported to another runtime, in another layout, in lower precision.
+
+Takes `Results`; returns the `Ways` of each device, and for pages their tables.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, cast
+
+import pandas as pd
+
+from bench.records.record import COMPARABLE, COMPILE_MODES
+from bench.statistics.starts import leaders
+from generator.data.load import Results
+from generator.data.registry import WAY
+from generator.data.selection import Row, records
+from generator.figures.words import NAMES, Words
+from generator.pages.parts import Parts
+
+WAYS = tuple(NAMES["way"])
+"""The ways that are compared, in their order. The first is torch.compile as it is."""
+
+LOWERING = tuple(way for way in WAYS if way.endswith(("bfloat16", "autocast", "int8", "int8-weights")))
+"""Those that compute in a lower precision than eager."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """What was measured on one device with one version of PyTorch. `rows` has a line for each model and way, with the
+    label of the row that it is of; where a way failed, it has no speedup."""
+
+    device: str
+    torch: str
+    threads: int | None
+    rows: pd.DataFrame
+
+    count = property(lambda self: self.rows["model"].nunique())
+
+    @cached_property
+    def matrix(self) -> pd.DataFrame:
+        """A line for each model, with the labels of its rows by way."""
+        labels = self.rows.assign(label=self.rows.index).pivot_table("label", "model", "way", "first", sort=False)
+        known = labels[[way for way in WAYS if way in labels]].astype("Int64")
+        lines = known.rename(columns=lambda way: f"{WAY} {way}")
+        return lines.reset_index().set_index(labels.bfill(axis=1).iloc[:, 0].astype(int))
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """A line for each way that ran: medians over its models, its largest error, and for how many it is the best."""
+        passing = self.rows[self.rows["own_speedup"].notna()]
+        of_way = passing.groupby("way", sort=False)
+        wins = Counter(passing.loc[passing.groupby("model")["own_speedup"].idxmax(), "way"])
+        lines = of_way[["own_speedup", "ready_s"]].median()
+        lines = lines.assign(max_relative_error=of_way["max_relative_error"].max(), models=of_way.size())
+        lines = lines.assign(fastest=[wins[way] for way in lines.index]).reset_index()
+        return lines.set_index(of_way["label"].first().to_numpy()).sort_values("own_speedup", ascending=False)
+
+    def leading(self, *, lowering: bool) -> Row | None:
+        """Return the way with the best median, of those that compute in float32 or of the others."""
+        found = self.summary[self.summary["way"].isin(LOWERING) == lowering]
+        return records(found)[0] if len(found) else None
+
+    @property
+    def compiled(self) -> Row | None:
+        """Return the line of torch.compile as it is."""
+        found = self.summary[self.summary["way"] == WAYS[0]]
+        return records(found)[0] if len(found) else None
+
+    @property
+    def failed(self) -> pd.DataFrame:
+        """The ways that failed, with their reasons."""
+        return self.rows[self.rows["own_speedup"].isna()][["model", "way", "reason"]]
+
+
+@lru_cache(maxsize=2)
+def ways_of(results: Results) -> Sequence[Ways]:
+    """Return the ways of each device on which more than modes of torch.compile were measured."""
+    cells = results.ways
+    cells = cells[cells["compile_mode"].isin(WAYS) & (cells["origin"] == "measured") & (cells["dtype"] == "float32")]
+    found = []
+    for (device, torch, threads), rows in cells.groupby(["device", "torch", "threads"], sort=False, dropna=False):
+        apart = rows[~rows["compile_mode"].isin((*COMPILE_MODES, "default:freezing", "aoti"))]
+        lines = [*map(_line, records(rows[rows["model"].isin(apart["model"])]))]
+        if lines:
+            lines.sort(key=lambda line: (line["model"], WAYS.index(line["way"])))
+            of_device = pd.DataFrame(lines).set_index("label", drop=False)
+            found.append(Ways(str(device), str(torch), cast("int | None", threads), of_device))
+    return found
+
+
+def _line(row: Row) -> dict[str, Any]:
+    first_s = {
+        each["start"]: each["first_s"] + each["imports_s"] + (each["build_s"] or 0.0)
+        for each in json.loads(row["starts"] or "[]")
+    }
+    ready_s = first_s.get("loaded", first_s.get("cold"))
+    is_right = row["status"] in COMPARABLE and row["speedup"] is not None
+    pays_from = None
+    if is_right and ready_s is not None:
+        pays_from = leaders([(first_s["eager"], row["eager_ms"]), (ready_s, row["eager_ms"] / row["speedup"])])[1]
+    return {
+        "label": row["row"],
+        "model": row["model"],
+        "way": row["compile_mode"],
+        "own_speedup": row["speedup"] if is_right else None,
+        "ready_s": ready_s,
+        "pays_from": pays_from,
+        "max_relative_error": row["max_relative_error"],
+        "reason": row["reason"],
+    }
+
+
+def better(results: Results, words: Words) -> dict[str, str]:
+    """Return a sentence for each device, model and batch size (``device model 1``) for which another way is faster than
+    torch.compile in the same precision."""
+    message = words.language.gettext("On this device, %(way)s is faster still: %(speedup)s as fast as eager mode.")
+    found = {}
+    for ways in ways_of(results):
+        exact = ways.rows[~ways.rows["way"].isin(LOWERING) & ways.rows["own_speedup"].notna()]
+        for row in records(exact.loc[exact.groupby("model")["own_speedup"].idxmax()]):
+            if row["way"] not in COMPILE_MODES:
+                speedup = words.language.ratio(row["own_speedup"])
+                way = words.named("way", row["way"])
+                found[f"{ways.device} {row['model']} 1"] = words.say(message, way=way, speedup=speedup)
+    return found
+
+
+# ── Functions for pages ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ways_matrix(parts: Parts, *, of: Ways) -> str:
+    """The speedup of each model in each way."""
+    return _table(parts, of, of.matrix, parts.language.gettext("Speedup against eager mode"))
+
+
+def ways_summary(parts: Parts, *, of: Ways) -> str:
+    """Medians of each way."""
+    return _table(parts, of, of.summary, parts.language.gettext("Ways to run, medians over the models"))
+
+
+def ways_table(parts: Parts, *, of: Ways) -> str:
+    """Each way to run each model."""
+    lines = of.rows[of.rows["own_speedup"].notna()].drop(columns=["label", "reason"])
+    return _table(parts, of, lines, parts.language.gettext("Ways to run each model"))
+
+
+def ways_failures(parts: Parts, *, of: Ways) -> str:
+    """The ways that failed, with their reasons."""
+    return _table(parts, of, of.failed, parts.language.gettext("Ways to run that failed"))
+
+
+def _table(parts: Parts, of: Ways, lines: pd.DataFrame, headline: str) -> str:
+    selection = parts.words.selection(parts.rows_of(of.rows.index), skip=("model", "compile_mode", "layout"))
+    return parts.tables.table(lines, parts.words.facts([parts.words.phrase(headline), selection]))
+
+
+FUNCTIONS = (ways_matrix, ways_summary, ways_table, ways_failures)
+"""The functions for pages."""
