@@ -16,7 +16,7 @@ import pandas as pd
 from bench.statistics.starts import leaders
 from generator.data.load import Results
 from generator.data.registry import N_
-from generator.data.selection import Row, records, where
+from generator.data.selection import Row, records
 from generator.figures.charts import Chart, factor
 from generator.figures.drawing import Dots, Role
 from generator.figures.words import Words
@@ -74,9 +74,10 @@ class Startup:
 
 @lru_cache(maxsize=2)
 def startups_of(results: Results) -> Sequence[Startup]:
-    """Return the ways to start of each device on which a program or artifacts were loaded. The device with the most
-    models comes first."""
-    cells = where(results.ways, results.ways["compile_mode"].isin([*VARIANTS]))
+    """Return the ways to start of each device on which a program or artifacts were loaded, from the newest run of each
+    cell in this profile: other runs of a cell know fewer starts. The device with the most models comes first."""
+    runs = results.table[results.table["profile"] == "startup"].sort_values("measured_at", kind="stable")
+    cells = runs[~runs.duplicated([*_SETUP, "device", "model", "compile_mode"], keep="last")]
     found = []
     for device, rows in cells.groupby("device", sort=False):
         if rows["starts"].str.contains("loaded|artifacts").any():

@@ -51,10 +51,12 @@ class Ways:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """A line for each way that ran: medians over its models, its largest error, and for how many it is the best."""
+        """A line for each way that ran: medians over its models, its largest error, and for how many it is the
+        fastest of those in float32, or of those in lower precision."""
         passing = self.rows[self.rows["own_speedup"].notna()]
         of_way = passing.groupby("way", sort=False)
-        wins = Counter(passing.loc[passing.groupby("model")["own_speedup"].idxmax(), "way"])
+        precision = passing["way"].isin(LOWERING)
+        wins = Counter(passing.loc[passing.groupby(["model", precision])["own_speedup"].idxmax(), "way"])
         lines = of_way[["own_speedup", "ready_s"]].median()
         lines = lines.assign(max_relative_error=of_way["max_relative_error"].max(), models=of_way.size())
         lines = lines.assign(fastest=[wins[way] for way in lines.index]).reset_index()

@@ -55,6 +55,7 @@ def test_the_fastest_way_in_the_same_precision_is_named_apart_from_lower_ones(fo
     assert lowered is not None
     assert (exact["way"], lowered["way"]) == ("onnxruntime", "default:int8"), "a wrong answer is never the fastest"
     assert exact["own_speedup"] == pytest.approx(2.5, rel=0.02)
+    assert (exact["fastest"], lowered["fastest"]) == (1, 1), "each of its own precision"
     assert lowered["max_relative_error"] == 0.03
     assert found.compiled is not None
     assert found.compiled["own_speedup"] == pytest.approx(2.0, rel=0.02)
