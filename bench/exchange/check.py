@@ -133,7 +133,7 @@ def _faults_of_latencies(record: Record) -> Iterator[Fault]:
     yield from faults
     if compiled is None or faults:  # which would only be told again
         return
-    if len(compiled.rounds_ms) != len(eager.rounds_ms):
+    if measurement.interleaved and len(compiled.rounds_ms) != len(eager.rounds_ms):
         what = "has a different number of rounds from eager, but rounds come in pairs"
         yield "measurement.compiled.rounds_ms", what, _MEASURE_AGAIN
     ratio = statistics.median(_calls(eager)) / statistics.median(_calls(compiled))
