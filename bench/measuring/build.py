@@ -81,7 +81,7 @@ def load(recipe: Recipe, *, batch_size: int, batches: int, dtype: torch.dtype, d
         torch.manual_seed(SEED)
         built, has_random_head = _module(recipe)
         module = built.to(dtype=dtype).eval().requires_grad_(requires_grad=False)
-        pixels, accepted = _processed(recipe), inspect.signature(module.forward).parameters
+        pixels, accepted = _processed(recipe, module.config), inspect.signature(module.forward).parameters
         text = _text(recipe, batch_size) if "input_ids" in accepted else {}
         if "task_inputs" in accepted:  # the tokens of a sentence that names the task: random ones take as long
             text["task_inputs"] = torch.randint(VOCABULARY, (1, TASK_LENGTH)).expand(batch_size, -1)
@@ -129,15 +129,15 @@ def architecture(recipe: Recipe) -> str:
         )
     model_class = auto._model_mapping[type(config)]  # noqa: SLF001 - there is no public way
     if not recipe.model:
-        _check_inputs(recipe, model_class, where)
+        _check_inputs(recipe, config, model_class, where)
     return str(model_class.__name__)
 
 
-def _check_inputs(recipe: Recipe, model_class: Any, where: str) -> None:
+def _check_inputs(recipe: Recipe, config: Any, model_class: Any, where: str) -> None:
     """Raise `AtlasError` for a checkpoint whose image processor is of no use, or does not give what its model needs."""
     try:
         with _without_hub(recipe):
-            given = _processed(recipe)
+            given = _processed(recipe, config)
     except Exception as error:  # noqa: BLE001 - transformers may raise anything, even for a processor that it lacks
         what, remedy = f"its image processor cannot be used: {one_line(error)}", "check preprocessor_config.json"
         if version("torchvision") is None:
@@ -204,11 +204,10 @@ def _module(recipe: Recipe) -> tuple[torch.nn.Module, bool]:
 # ── Inputs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _processed(recipe: Recipe) -> Inputs:
+def _processed(recipe: Recipe, config: Any) -> Inputs:
     """Return the bundled image and its reflections as the processor of the model prepares them: `SCENES` rows each."""
     spec = recipe.spec
-    channels = 3 if spec else getattr(_config(recipe), "num_channels", 3)
-    scene = Image.open(IMAGE).convert("L" if channels == 1 else "RGB")
+    scene = Image.open(IMAGE).convert("L" if getattr(config, "num_channels", 3) == 1 else "RGB")
     flips = (Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.FLIP_TOP_BOTTOM, Image.Transpose.ROTATE_180)
     images = [scene, *(scene.transpose(flip) for flip in flips)]
     if spec:

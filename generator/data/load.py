@@ -62,7 +62,7 @@ class Results:
 
     @cached_property
     def current(self) -> pd.DataFrame:
-        """Those of eager and torch.compile as programs run them, the reader's own machine first."""
+        """The rows that most pages show (column `usual`), the reader's own machine first."""
         newest = where(self.ways, self.ways["usual"])
         is_own = newest["device"].isin(self.own_devices)
         return newest.loc[is_own.sort_values(ascending=False, kind="stable").index] if is_own.any() else newest

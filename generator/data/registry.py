@@ -236,7 +236,7 @@ COLUMNS = {
 
 # ── Tables of pages ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-VERSION, SIZE, GAIN, RATE, IMAGES = "version", "size", "speedup_on", "rate_of", "images/s with"
+VERSION, SIZE, GAIN, IMAGES = "version", "size", "speedup of", "images/s with"
 ON, FACTOR, WAY = "throughput", "factor", "in_way"
 """Begin the names of columns of a series: the version, size, device, variant, data type or way of each follows a
 space."""
@@ -289,8 +289,7 @@ LINES = _registry(
     _text("property", "property of an environment", N_("Property")),
     _whole(VERSION, "label of a row: the latencies with a version of PyTorch", format="figure"),
     _whole(SIZE, "label of a row: the speedup at a batch size", format="ratio"),
-    _real(GAIN, "median speedup on a device", format="ratio"),
-    _real(RATE, "median ratio of images per second of a variant or data type", format="ratio"),
+    _real(GAIN, "median speedup on a device, of a variant or in a data type", format="ratio"),
     _real(IMAGES, "images per second with a version of PyTorch", format="rate"),
     _real(FACTOR, "median ratio of images per second in one layout, or of compiled ones, to eager", format="ratio"),
     _whole(WAY, "label of a row: the speedup in a way to run", format="ratio"),
@@ -309,6 +308,6 @@ def column(name: str) -> Column:
 
 def series(name: str) -> tuple[str, str]:
     """Return the declared name of a column, and its member of a series, or "": ("version", "2.13.0")."""
-    beginnings = (each for each in (VERSION, SIZE, GAIN, RATE, IMAGES, ON, FACTOR, WAY) if name.startswith(f"{each} "))
+    beginnings = (each for each in (VERSION, SIZE, GAIN, IMAGES, ON, FACTOR, WAY) if name.startswith(f"{each} "))
     declared = next(beginnings, name)
     return declared, name.removeprefix(declared).lstrip()

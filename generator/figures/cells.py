@@ -116,8 +116,10 @@ class Cells:
         return number_cell(text, value)
 
     def format_ratio(self, _name: str, value: float, row: Row) -> TableCell:
-        """Show the speedup of a row in the colour of its verdict."""
-        return number_cell(self.speedup(row), value, gain_classes(row["verdict"], value))
+        """Show a speedup. That of the row has its digits and its verdict; any other is judged by its size."""
+        if value == row["speedup"]:
+            return number_cell(self.speedup(row), value, gain_classes(row["verdict"], value))
+        return number_cell(self.words.value(self.words.language.ratio(value)), value, gain_classes(judge(value), value))
 
     def format_change(self, _name: str, value: float, _row: Row) -> TableCell:
         """Show a change of memory, of which less is better."""
@@ -221,7 +223,7 @@ class Cells:
 
     def column_version_speedup(self, name: str, speedups: Mapping[str, float], row: Row) -> TableCell:
         """Show the speedup from the oldest to the newest version: compiled, and eager below it."""
-        cell = self.column_factor(name, speedups["compiled"], row)
+        cell = self.format_ratio(name, speedups["compiled"], row)
         return cell._replace(html=self._above_eager(cell.html, self.words.language.ratio(speedups["eager"])))
 
     def column_size(self, _name: str, label: int, _row: Row) -> TableCell:
@@ -243,14 +245,6 @@ class Cells:
             return number_cell(above(self._doubted(UNKNOWN, row), below))
         speedup = self._doubted(self.speedup(row), row)
         return number_cell(above(speedup, below), row["speedup"], gain_classes(row["verdict"], row["speedup"]))
-
-    def column_factor(self, _name: str, value: float, row: Row) -> TableCell:
-        """Show a factor in the colour of its verdict: that of the row, or of its size where it is not the row's."""
-        verdict = row["verdict"] if value == row["speedup"] else judge(value)
-        return number_cell(self.words.value(self.words.language.ratio(value)), value, gain_classes(verdict, value))
-
-    column_own_speedup = column_median_speedup = column_newer_speedup = column_factor
-    column_speedup_on = column_rate_of = column_factor
 
     def column_status(self, _name: str, status: str, _row: Row) -> TableCell:
         return TableCell(self.status(status) if status else "")

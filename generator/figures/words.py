@@ -284,9 +284,9 @@ class Words:
                 return self.fact("batch_size", {"batch_size": int(subject)})
             case "images/s with":
                 return self.say(gettext("%(version)s (images/s)"), version=f"PyTorch {subject}")
-            case "rate_of" if subject in NAMES["variant"]:
+            case "speedup of" if subject in NAMES["variant"]:
                 return self.named("variant", subject)
-            case "speedup_on" | "rate_of":
+            case "speedup of":
                 return self.value(subject)
             case "in_way":
                 return self.named("way", subject)

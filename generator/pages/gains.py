@@ -18,7 +18,7 @@ import pandas as pd
 from bench.statistics.processes import VARIANTS, VariantName
 from bench.statistics.verdicts import verdicts_without_interval
 from generator.data.load import Results
-from generator.data.registry import COORDINATES, FACTOR, GAIN, IMAGES, N_, RATE
+from generator.data.registry import COORDINATES, FACTOR, GAIN, IMAGES, N_
 from generator.data.rows import CONTIGUOUS
 from generator.data.selection import Rows, grouped, is_trusted, version_order, where
 from generator.figures.drawing import Box
@@ -364,7 +364,7 @@ def _with_both_rates(rows: pd.DataFrame, history: History) -> pd.DataFrame:
 
 
 def _families_by_type(gains: Gains) -> pd.DataFrame:
-    return _medians("family", gains.every_type, {f"{RATE} {each.dtype}": each.speedups for each in gains.types})
+    return _medians("family", gains.every_type, {f"{GAIN} {each.dtype}": each.speedups for each in gains.types})
 
 
 def _families_by_layout(gains: Gains) -> pd.DataFrame:
@@ -400,7 +400,7 @@ HISTORY_TABLES = {
     "history": GainTable(
         N_("Throughput in eager mode with %(new)s, relative to %(old)s: medians by model family"),
         "eager",
-        lambda history: _medians("family", history.eager, {f"{RATE} eager": history.eager}),
+        lambda history: _medians("family", history.eager, {f"{GAIN} eager": history.eager}),
     ),
     "regressions": GainTable(
         N_("Slower in eager mode: from %(old)s to %(new)s"),

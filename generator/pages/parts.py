@@ -120,6 +120,11 @@ class Parts:
         rest = self.words.sentences((self.words.say(message, **numbers), link))
         return f"{table}\n\n{rest}\n{{ .table-rest }}"
 
+    def about(self, lines: pd.DataFrame, headline: str, labels: Iterable[int], *skip: str) -> str:
+        """Return a table of lines about the rows with these labels, whose caption has the facts that the rows share."""
+        selection = self.words.selection(self.rows_of(labels), skip=("model", "compile_mode", *skip))
+        return self.tables.table(lines, self.words.facts([self.words.phrase(headline), selection]))
+
     def nothing(self, text: str = "") -> str:
         """Say that there is no record, or another text."""
         text = text or self.language.gettext("There is no record for this selection yet.")

@@ -74,10 +74,9 @@ class Startup:
 
 @lru_cache(maxsize=2)
 def startups_of(results: Results) -> Sequence[Startup]:
-    """Return the ways to start of each device on which a program or artifacts were loaded, from the newest run of each
-    cell in this profile: other runs of a cell know fewer starts. The device with the most models comes first."""
-    runs = results.table[results.table["profile"] == "startup"].sort_values("measured_at", kind="stable")
-    cells = runs[~runs.duplicated([*_SETUP, "device", "model", "compile_mode"], keep="last")]
+    """Return the ways to start of each device on which a program or artifacts were loaded, each from its newest run in
+    this profile: other runs of a cell know fewer starts. The device with the most models comes first."""
+    cells = results.table[results.table["profile"] == "startup"].sort_values("measured_at", kind="stable")
     found = []
     for device, rows in cells.groupby("device", sort=False):
         if rows["starts"].str.contains("loaded|artifacts").any():
@@ -136,24 +135,18 @@ _HEADLINE = N_("Seconds until the first answer, and latency after it")
 
 def startup_table(parts: Parts, *, of: Startup) -> str:
     """Medians of each way to start."""
-    return _table(parts, of, of.summary, parts.language.gettext("Ways to start, medians over the models"))
+    return parts.about(of.summary, parts.language.gettext("Ways to start, medians over the models"), of.labels)
 
 
 def startup_models_table(parts: Parts, *, of: Startup) -> str:
     """Each way to start each model."""
     lines = of.rows[of.rows["first_s"].notna()].drop(columns=["reason", "build_s"])
-    return _table(parts, of, lines, parts.language.gettext(_HEADLINE))
+    return parts.about(lines, parts.language.gettext(_HEADLINE), of.labels)
 
 
 def startup_failures_table(parts: Parts, *, of: Startup) -> str:
     """Variants that failed, with their reasons."""
-    return _table(parts, of, of.failed, parts.language.gettext("Ways to start that failed"))
-
-
-def _table(parts: Parts, of: Startup, lines: pd.DataFrame, headline: str) -> str:
-    rows = parts.rows_of(of.labels)
-    selection = parts.words.selection(rows, skip=("model", "compile_mode"))
-    return parts.tables.table(lines, parts.words.facts([parts.words.phrase(headline), selection]))
+    return parts.about(of.failed, parts.language.gettext("Ways to start that failed"), of.labels)
 
 
 def startup_chart(parts: Parts, *, of: Startup) -> str:

@@ -31,8 +31,8 @@ LOWERING = tuple(way for way in WAYS if way.endswith(("bfloat16", "autocast", "i
 
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """What was measured on one device with one version of PyTorch. `rows` has a line for each model and way, with the
-    label of the row that it is of; where a way failed, it has no speedup."""
+    """The ways to run on one device, with one version of PyTorch and number of threads. `rows` has a line for each
+    model and way, by the label of its row; a way that failed has no speedup."""
 
     device: str
     torch: str
@@ -137,28 +137,24 @@ def better(results: Results, words: Words) -> dict[str, str]:
 
 def ways_matrix(parts: Parts, *, of: Ways) -> str:
     """The speedup of each model in each way."""
-    return _table(parts, of, of.matrix, parts.language.gettext("Speedup against eager mode"))
+    return parts.about(of.matrix, parts.language.gettext("Speedup against eager mode"), of.rows.index, "layout")
 
 
 def ways_summary(parts: Parts, *, of: Ways) -> str:
     """Medians of each way."""
-    return _table(parts, of, of.summary, parts.language.gettext("Ways to run, medians over the models"))
+    headline = parts.language.gettext("Ways to run, medians over the models")
+    return parts.about(of.summary, headline, of.rows.index, "layout")
 
 
 def ways_table(parts: Parts, *, of: Ways) -> str:
     """Each way to run each model."""
     lines = of.rows[of.rows["own_speedup"].notna()].drop(columns=["label", "reason"])
-    return _table(parts, of, lines, parts.language.gettext("Ways to run each model"))
+    return parts.about(lines, parts.language.gettext("Ways to run each model"), of.rows.index, "layout")
 
 
 def ways_failures(parts: Parts, *, of: Ways) -> str:
     """The ways that failed, with their reasons."""
-    return _table(parts, of, of.failed, parts.language.gettext("Ways to run that failed"))
-
-
-def _table(parts: Parts, of: Ways, lines: pd.DataFrame, headline: str) -> str:
-    selection = parts.words.selection(parts.rows_of(of.rows.index), skip=("model", "compile_mode", "layout"))
-    return parts.tables.table(lines, parts.words.facts([parts.words.phrase(headline), selection]))
+    return parts.about(of.failed, parts.language.gettext("Ways to run that failed"), of.rows.index, "layout")
 
 
 FUNCTIONS = (ways_matrix, ways_summary, ways_table, ways_failures)

@@ -33,7 +33,7 @@ def first_hit(page: Page, found: list[str]) -> str:
     return found[min(1, item.locator(":scope > .md-search-result__link").count() - 1)]
 
 
-GRAPH_BREAKS, BREAK_EVEN = "troubleshooting/#graph-breaks", "when-not/"
+GRAPH_BREAKS, BREAK_EVEN = "troubleshooting/#graph-breaks", "when-not/#break-even"
 RECOMPILATIONS, CACHES = "troubleshooting/#recompilations", "troubleshooting/#caches"
 OUT_OF_MEMORY, CUDA_GRAPHS = "when-not/#out-of-memory", "modes/#cuda-graphs"
 DETECTION, SEGMENTATION = "compile/#object-detection", "compile/#image-segmentation"

@@ -48,7 +48,7 @@ def verify(spec: ModelSpec) -> None:
     recipe = Recipe(model=spec.label, task=spec.task)
     with torch.device("meta"):
         module, _ = _module(recipe)
-    pixels = _processed(recipe)["pixel_values"]
+    pixels = _processed(recipe, module.config)["pixel_values"]
     assert type(module).__name__ == spec.architecture
     assert sum(parameter.numel() for parameter in module.parameters()) == spec.parameters
     assert pixels.shape == (SCENES, 3, *spec.input_size)

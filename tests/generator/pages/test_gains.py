@@ -34,9 +34,9 @@ def test_families_are_ordered_by_their_medians_with_one_for_each_gpu(tmp_path: P
     assert found.every.best_families == ("cnn", "vit")
     first, second = lines("families", found)
     assert (first["family"], second["family"]) == ("cnn", "vit")
-    assert first["speedup_on RTX 4090"] == pytest.approx(1 / 0.7)
-    assert first["speedup_on RTX 5090"] == pytest.approx(2.0)
-    assert (first["models"], second["speedup_on RTX 4090"]) == (5, None)
+    assert first["speedup of RTX 4090"] == pytest.approx(1 / 0.7)
+    assert first["speedup of RTX 5090"] == pytest.approx(2.0)
+    assert (first["models"], second["speedup of RTX 4090"]) == (5, None)
 
 
 def test_the_first_page_has_all_families_and_then_the_largest(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_intensity_falls_into_classes(tmp_path: Path) -> None:
     found = gains(tmp_path, *low, *high, throughput("lone", 100.0, 110.0, intensity=9000.0))
     shown = lines("intensity", found)
     assert [(line["bounds"], line["models"]) for line in shown] == [((0, 200), 5), ((800, 1600), 5)]
-    assert shown[0]["speedup_on RTX 5090"] == pytest.approx(2.0)
+    assert shown[0]["speedup of RTX 5090"] == pytest.approx(2.0)
     assert found.intensity_correlation < -0.9
 
 
@@ -128,7 +128,7 @@ def test_regressions_are_listed_with_both_rates_the_worst_first(tmp_path: Path) 
     assert (first["model"], first["images/s with 2.4.0"], first["images/s with 2.9.1"]) == ("a24", 100, 66)
     assert len(others) == 19
     assert lines("equal", history) == []
-    assert [line["rate_of eager"] for line in lines("history", history)] == pytest.approx([0.78])
+    assert [line["speedup of eager"] for line in lines("history", history)] == pytest.approx([0.78])
 
 
 # ── Data types ──────────────────────────────────────────────────────────────────────────────────────────────────────
