@@ -52,7 +52,6 @@ def check_command(paths: Sequence[Path]) -> None:
 @click.option("--device", type=OneOf(DEVICES))
 @click.option("--dtype", type=OneOf((*DTYPES, "amp")))
 @click.option("--layout", type=OneOf(("nchw", "nhwc")))
-@click.option("--suite", type=OneOf(("torchbench", "huggingface", "timm")), help="Of PyTorch's benchmarks.")
 @click.option("--compile-mode", type=OneOf(COMPILE_MODES))
 @click.option("--date", metavar="DATE", help="When it was measured: 2026, 2026-11 or 2026-11-02.")
 @click.option("--title", metavar="TITLE", help="The title of the source.")

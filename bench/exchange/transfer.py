@@ -47,7 +47,6 @@ class ImportOptions:
     device: str | None = None
     dtype: str | None = None
     layout: str | None = None
-    suite: str | None = None
     compile_mode: str | None = None
     date: str | None = None
     title: str | None = None
@@ -146,8 +145,7 @@ COMPRESS_FROM = 500
 def importers() -> Mapping[str, str]:
     """Return module names by source: every module of `bench.exchange.importers` is an importer."""
     package = importlib.import_module("bench.exchange.importers")
-    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
-    return {name.replace("_", "-"): f"{package.__name__}.{name}" for name in names}
+    return {module.name: f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)}
 
 
 def import_(source: str, options: ImportOptions, out: Path) -> dict[Path, list[Record]]:

@@ -132,7 +132,7 @@ Workload = Literal["latency", "throughput"]
 """A benchmark asks how long a batch of a given size takes, or how many images a second the device can do with the batch
 that suits the model best. Figures of the two are never ranked or averaged together."""
 
-THROUGHPUT_PROFILES = frozenset({"timm", "pytorch-dynamo"})
+THROUGHPUT_PROFILES = frozenset({"timm"})
 """Profiles that choose the batch size for each model: the largest one that fits. Such a time says nothing to somebody
 who has one image."""
 

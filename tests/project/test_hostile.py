@@ -117,13 +117,6 @@ TABLES = {
             b"infer_macts\nresnet50,224,3200.0,80.0,256,25.56,4.11,11.11\nvit,224,2000.0,512.0,1024,86.57,16.87,16.49\n"
         ),
     ),
-    "pytorch-dynamo": (
-        "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv",
-        (
-            b"dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,eager_peak_mem,dynamo_peak_mem"
-            b"\ncuda,beit_base_patch16_224,128,1.5,20.0,30.0,0.9,2.0,1.8\ncuda,resnet18,128,0.0,20.0,30.0,0.9,2.0,1.8\n"
-        ),
-    ),
 }
 
 

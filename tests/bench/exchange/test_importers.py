@@ -10,23 +10,15 @@ import pytest
 from bench.errors import AtlasError
 from bench.exchange import transfer
 from bench.exchange.check import check
-from bench.exchange.importers.pytorch_dynamo import MODES
 from bench.exchange.importers.timm import Setup, parse
 from bench.exchange.transfer import ImportOptions, import_
-from bench.records.record import UNEQUAL_BATCHES, Record, Status
+from bench.records.record import UNEQUAL_BATCHES, Record
 from bench.records.run_file import read, run_files
 from generator.data.load import load
 
 EAGER, DYNAMO = (f"benchmark-infer-amp-nchw-pt240-cu124-rtx4090{side}.csv" for side in ("", "-dynamo"))
 TIMM = "model,infer_img_size,infer_samples_per_sec,infer_step_time,infer_batch_size,param_count,infer_gmacs,infer_macts"
 RESNET = "resnet50,224,3200.0,80.0,256,25.56,4.11,11.11"
-
-TABLE = "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv"
-INDUCTOR = (
-    "dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,eager_peak_mem,dynamo_peak_mem"
-)
-BEIT = "cuda,beit_base_patch16_224,64,1.412003,21.345678,31.250000,1.050000,1.200000,1.142857"
-FAILED = "cuda,convit_base,0,0.000000,0.000000,0,0,0,0"
 
 TOLD: dict[str, Any] = {
     "device_name": "NVIDIA A100-SXM4-40GB",
@@ -104,69 +96,21 @@ def test_layouts_and_types_of_one_model_stay_apart(tmp_path: Path) -> None:
     }
 
 
-def test_a_row_keeps_speedup_latency_memory_and_cost(tmp_path: Path) -> None:
-    path = file(tmp_path, TABLE, INDUCTOR, BEIT)
-    record = imported("pytorch-dynamo", tmp_path / "out", path, **TOLD)["beit_base_patch16_224"]
-    found, cell = record.measurement, record.cell
-    assert found
-    assert found.compiled
-    assert found.compilation
-    assert (found.eager.published_median_ms, found.compiled.published_median_ms) == (1.412003 * 21.345678, 21.345678)
-    assert (found.eager.peak_memory_gb, found.compiled.peak_memory_gb) == (1.2, 1.142857)
-    assert found.compilation.ready_s == {"cold": 31.25}
-    assert (cell.variant, cell.precision, cell.batch_size) == ("compile:default", "autocast float16", 64)
-    assert (cell.task, cell.checkpoint) == ("image-classification", "timm/beit_base_patch16_224")
-    assert {"eager-latency-is-speedup-times-compiled", "input-size-not-stated"} <= {*record.flags}
-    assert record.source
-    assert (record.source.date, record.source.licence, record.source.files) == ("2025-10", "BSD-3-Clause", (TABLE,))
-
-
-def test_a_failed_row_is_a_failure_and_the_accuracy_table_says_why(tmp_path: Path) -> None:
-    performance = file(tmp_path, TABLE, INDUCTOR, BEIT, FAILED)
-    good, failed = imported("pytorch-dynamo", tmp_path / "out", performance, **TOLD).values()
-    assert (good.status, failed.status, failed.measurement) == (Status.PASS, Status.FAIL_TO_RUN, None)
-    accuracy = file(
-        tmp_path,
-        TABLE.replace("performance", "accuracy"),
-        "dev,name,batch_size,accuracy",
-        "cuda,beit_base_patch16_224,8,fail_accuracy",
-        "cuda,convit_base,8,eager_1st_run_OOM",
-    )
-    good, failed = imported("pytorch-dynamo", tmp_path / "out", accuracy, performance, **TOLD).values()
-    assert (good.status, failed.status) == (Status.FAIL_ACCURACY, Status.EAGER_OOM)
-    assert good.measurement
-    assert failed.reason == "the source says eager_1st_run_OOM"
-
-
-def test_models_that_take_no_images_are_left_out_and_named(tmp_path: Path) -> None:
-    told: list[str] = []
-    name = TABLE.replace("timm_models", "torchbench")
-    rows = (BEIT.replace("beit_base_patch16_224", model) for model in ("resnet50", "yolov3", "BERT_pytorch"))
-    found = imported("pytorch-dynamo", tmp_path, file(tmp_path, name, INDUCTOR, *rows), log=told.append, **TOLD)
-    tasks = {model: record.cell.task for model, record in found.items()}
-    assert tasks == {"resnet50": "image-classification", "yolov3": "object-detection"}
-    assert told == [f"{name}: left out 1 model not in a task of the atlas: BERT_pytorch"]
-
-
 @pytest.mark.parametrize(
-    ("name", "good", "bad", "says"),
+    ("bad", "says"),
     [
-        (EAGER, RESNET, RESNET.replace("80.0", ""), "infer_step_time is missing"),
-        (EAGER, RESNET, RESNET.replace("80.0", "nan"), "infer_step_time is missing"),
-        (EAGER, RESNET, RESNET.replace("3200.0", "-1"), "infer_samples_per_sec '-1': Expected `float` > 0"),
-        (EAGER, RESNET, RESNET.replace(",256,", ",2.5,"), "infer_batch_size '2.5': Expected `int`"),
-        (EAGER, RESNET, "cut,224", "model is missing"),
-        (TABLE, BEIT, BEIT.replace("1.412003", "fast"), "speedup 'fast': Expected `float`"),
-        (TABLE, BEIT, BEIT.replace("21.345678", "0"), "abs_latency '0': is 0, but the speedup is not"),
-        (TABLE, BEIT, BEIT.replace("cuda,", "tpu,"), "dev 'tpu': Expected"),
+        (RESNET.replace("80.0", ""), "infer_step_time is missing"),
+        (RESNET.replace("80.0", "nan"), "infer_step_time is missing"),
+        (RESNET.replace("3200.0", "-1"), "infer_samples_per_sec '-1': Expected `float` > 0"),
+        (RESNET.replace(",256,", ",2.5,"), "infer_batch_size '2.5': Expected `int`"),
+        ("cut,224", "model is missing"),
     ],
 )
-def test_one_bad_row_is_left_out_and_told(tmp_path: Path, name: str, good: str, bad: str, says: str) -> None:
+def test_one_bad_row_is_left_out_and_told(tmp_path: Path, bad: str, says: str) -> None:
     told: list[str] = []
-    header, source = (TIMM, "timm") if name == EAGER else (INDUCTOR, "pytorch-dynamo")
-    found = imported(source, tmp_path / "out", file(tmp_path, name, header, bad, good), log=told.append, **TOLD)
+    found = imported("timm", tmp_path / "out", file(tmp_path, EAGER, TIMM, bad, RESNET), log=told.append, **TOLD)
     assert len(found) == 1
-    assert told[0].startswith(f"{name}: left out 1 row: line 2: {says}")
+    assert told[0].startswith(f"{EAGER}: left out 1 row: line 2: {says}")
 
 
 def test_a_row_without_figures_is_an_outcome(tmp_path: Path) -> None:
@@ -198,67 +142,7 @@ def test_options_stand_in_for_a_name_of_timm(tmp_path: Path) -> None:
     assert found.compiled.published_mean_ms == 80.0
 
 
-@pytest.mark.parametrize(
-    ("name", "dev", "expected"),
-    [
-        ("inductor_timm_models_amp_inference_cuda_h100", "cuda", "compile:reduce-overhead autocast float16"),
-        ("inductor_timm_models_amp_bf16_inference_xpu", "xpu", "compile:reduce-overhead autocast bfloat16"),
-        ("inductor-timm_models-float32-inference-cpu_x86", "cpu", "compile:default float32"),
-        (
-            "inductor_with_cudagraphs_freezing_timm_models_bfloat16_inference_cuda_a10g",
-            "cuda",
-            "compile:reduce-overhead:freezing bfloat16",
-        ),
-        (
-            "inductor_dynamic_timm_models_amp_fp16_inference_cuda_b200",
-            "cuda",
-            "compile:reduce-overhead:dynamic autocast float16",
-        ),
-        ("inductor_timm_models_dynamic_amp_inference_cpu_aarch64", "cpu", "compile:default:dynamic autocast bfloat16"),
-    ],
-)
-def test_files_are_read_as_ci_names_them(tmp_path: Path, name: str, dev: str, expected: str) -> None:
-    path = file(tmp_path, f"{name}_performance.csv", INDUCTOR, BEIT.replace("cuda,", f"{dev},"))
-    (record,) = imported("pytorch-dynamo", tmp_path / "out", path, **TOLD).values()
-    assert f"{record.cell.variant} {record.cell.precision}" == expected
-
-
-def test_breaks_and_skips_are_kept_and_an_accuracy_alone_is_told(tmp_path: Path) -> None:
-    told: list[str] = []
-    header = f"{INDUCTOR},unique_graphs,graph_breaks,cudagraph_skips"
-    accuracy = file(
-        tmp_path,
-        TABLE.replace("performance", "accuracy"),
-        "dev,name,batch_size,accuracy",
-        "cuda,alone,8,pass",
-        "cuda,cait_m36_384,8,OOM",
-    )
-    path = file(tmp_path, TABLE, header, f"{BEIT},19,18,1")
-    found = imported("pytorch-dynamo", tmp_path / "out", accuracy, path, log=told.append, **TOLD)
-    graphs = found["beit_base_patch16_224"].measurement.graphs  # type: ignore[union-attr]
-    assert graphs
-    assert (graphs.graphs, len(graphs.breaks), len(graphs.cudagraph_skips)) == (19, 18, 1)
-    assert found["cait_m36_384"].status is Status.OOM
-    assert told == [f"{TABLE}: left out 1 model with an accuracy alone: alone"]
-
-
-@pytest.mark.parametrize(("backend", "mode"), MODES.items())
-def test_a_backend_is_a_mode_and_on_a_cpu_there_are_no_cuda_graphs(tmp_path: Path, backend: str, mode: str) -> None:
-    path = file(tmp_path, TABLE.replace("inductor_no_cudagraphs", backend), INDUCTOR, BEIT, BEIT.replace("cuda", "cpu"))
-    (written,) = import_("pytorch-dynamo", ImportOptions(files=(path,), **TOLD), tmp_path / "out")
-    gpu, cpu = (record.cell for record in read(written))
-    assert gpu.compile_mode == mode
-    assert (cpu.compile_mode, cpu.dtype) == (mode.replace("reduce-overhead", "default"), "bfloat16")
-
-
-def test_a_name_that_says_nothing_needs_type_and_mode(tmp_path: Path) -> None:
-    path = file(tmp_path, "mine.csv", INDUCTOR, BEIT)
-    told = TOLD | {"dtype": "float16", "compile_mode": "max-autotune", "suite": "timm"}
-    (record,) = imported("pytorch-dynamo", tmp_path / "out", path, **told).values()
-    assert (record.cell.dtype, record.cell.compile_mode) == ("float16", "max-autotune")
-
-
-RENAMED = "mine.csv", EAGER.replace("infer", "train"), EAGER.replace("-amp-", "-int8-"), f"aot_eager{TABLE[22:]}"
+RENAMED = "mine.csv", EAGER.replace("infer", "train"), EAGER.replace("-amp-", "-int8-")
 
 
 @pytest.mark.parametrize(
@@ -273,25 +157,14 @@ RENAMED = "mine.csv", EAGER.replace("infer", "train"), EAGER.replace("-amp-", "-
         (EAGER, [TIMM, RESNET], {"date": "2026-02-31"}, "", "day is out of range for month"),
         (EAGER, [TIMM, RESNET], {"date": "yesterday"}, "", r"not allow - at `\$.date`"),
         *((name, [TIMM, RESNET], {}, "", "is not named ") for name in RENAMED),
-        (TABLE, [INDUCTOR, BEIT], {"torch": None}, "", "does not say its torch"),
-        (TABLE, [INDUCTOR, BEIT], {"device_name": None}, "", "does not say its device-name"),
-        (TABLE, [INDUCTOR, BEIT], {"licence": None}, "", "does not say its licence"),
-        (
-            TABLE,
-            [INDUCTOR, BEIT, BEIT],
-            {},
-            ":3: name",
-            "already in line 2: the same model twice, such as cold and warm",
-        ),
     ],
 )
 def test_what_is_missing_or_broken_is_told_with_place_and_remedy_and_nothing_is_written(
     tmp_path: Path, name: str, lines: list[str], told: dict[str, str | None], where: str, says: str
 ) -> None:
     path = file(tmp_path, name, *lines)
-    source = "timm" if "benchmark" in name or name == "mine.csv" else "pytorch-dynamo"
     with pytest.raises(AtlasError, match=says) as error:
-        import_(source, ImportOptions(files=(path,), **TOLD | told), tmp_path / "out")
+        import_("timm", ImportOptions(files=(path,), **TOLD | told), tmp_path / "out")
     assert error.value.where == f"{path}{where}"
     assert error.value.remedy
     assert not (tmp_path / "out").exists()
