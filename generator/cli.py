@@ -4,7 +4,6 @@ python -m generator guide            serve the guide, and measure this machine m
 python -m generator messages         refresh the translation catalogs from the pages
 python -m generator check            check pages and catalogs
 python -m generator status           count what is missing or fuzzy in each language
-python -m generator add-language     add a language
 python -m generator stage            write the guide as plain files, for another site builder
 """
 
@@ -98,16 +97,6 @@ def status(codes: tuple[str, ...]) -> None:
         click.echo(f"{code}: {counted(len(live), 'message')}, {len(missing)} missing, {len(fuzzy)} fuzzy")
         for message in (missing + fuzzy)[:10]:  # the first tell where to begin
             click.echo(f"  {shown(catalog_path(code))}:{message.lineno}: {short(english(message)[0])}")
-
-
-@main.command("add-language")
-@click.argument("code")
-def add_language(code: str) -> None:
-    """Add a language by its code, such as ko or pt-BR, and list what is left to do."""
-    from generator.commands.new_language import add_language as add
-
-    for line in add(code):
-        click.echo(line)
 
 
 @main.command()

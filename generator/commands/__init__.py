@@ -1,1 +1,0 @@
-"""Commands of `python -m generator` with several steps: a new language."""
