@@ -99,7 +99,7 @@ def _content(message: str, translation: str, code: str, glossary: Glossary, *, p
     if not _OTHER_LETTER.search(name_of(code)):
         return
     names = re.compile("|".join(re.escape(name) for name in sorted(glossary.keep, key=len, reverse=True)))
-    if not _OTHER_LETTER.search(text) and _ENGLISH_WORD.search(names.sub(" ", english)):
+    if not _OTHER_LETTER.search(text) and _ENGLISH_WORD.search(names.sub(" ", text)):
         yield Violation("the text is not translated", "translate it")
         return
     words = _LATIN_WORD.findall(text)

@@ -263,7 +263,9 @@ LINES = _registry(
     _whole("fastest", "number of models for which a way is the fastest", N_("Fastest for (models)"), "number"),
     _text("way", "way to run a model", N_("Way")),
     _text("strategy", "way to compile for several sizes", N_("Strategy")),
-    _seconds("first_s", "from the model in memory to its first output", N_("First answer (s)"), decisive=True),
+    _seconds(
+        "first_s", "from the model in memory to its first output", N_("First answer after imports (s)"), decisive=True
+    ),
     _seconds("imports_s", "imports of the compiler", N_("Imports (s)")),
     _real("own_speedup", "eager ÷ variant", N_("Speedup"), "ratio", decisive=True),
     _real("needs_mb", "files that a start needs", N_("Files (MB)"), "figure", "MB"),
@@ -283,7 +285,7 @@ LINES = _registry(
     _whole("date", "label of a row with the date", N_("Date"), detail=True),
     _whole("source", "label of a row of the source", N_("Source")),
     _whole("records", "number of records", N_("Records"), "number"),
-    _text("licence", "licence of published figures", N_("Licence")),
+    _text("licence", "licence of published figures", N_("License")),
     _whole("fault", "position of a finding", N_("Fault")),
     _whole("finding", "position of a finding", N_("What was found"), "prose"),
     _text("property", "property of an environment", N_("Property")),

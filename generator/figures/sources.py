@@ -55,7 +55,7 @@ def sources(language: Language) -> Mapping[str, SourceText]:
         SourceText(
             OURS,
             gettext("This project"),
-            gettext("Eager and compiled take turns in one process, and each figure comes from several processes."),
+            gettext("Eager and compiled take turns in one process, and most figures come from several processes."),
             gettext("Latency is the median time until the result of a call is ready, with a 95% interval."),
             gettext("Throughput is the batch size divided by the latency."),
             gettext(

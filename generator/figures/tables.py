@@ -269,7 +269,7 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
         cells = where(cells, cells["speedup"].notna())
         newest = is_newest(cells["device"].tolist(), cells["torch"].tolist())
         cells = where(cells, pd.Series(newest, cells.index, dtype=bool))
-    groups = Groups(cells, "device", "profile", "origin", "dtype")
+    groups = Groups(cells, "device", "source_title", "origin", "dtype")
     names = ("device", "median_speedup", "quartiles", "slower", "comparisons", "best_model", "models", "batch_sizes")
     return _lines(groups, *names, "torch", "source")
 

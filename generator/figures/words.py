@@ -62,23 +62,23 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     },
     "way": {
         "default": "torch.compile",
-        "max-autotune": "torch.compile, max-autotune",
-        "default:freezing": N_("torch.compile, freezing"),
-        "default:channels_last": "torch.compile, channels_last",
+        "max-autotune": "torch.compile + max-autotune",
+        "default:freezing": N_("torch.compile + freezing"),
+        "default:channels_last": "torch.compile + channels_last",
         "aoti": "AOTInductor",
         "eager:channels_last": N_("eager, channels_last"),
         "onnxruntime": "ONNX Runtime",
         "openvino": "OpenVINO",
-        "default:autocast": N_("torch.compile, autocast to bfloat16"),
-        "default:bfloat16": "torch.compile, bfloat16",
-        "default:int8-weights": N_("torch.compile, int8 weights"),
-        "default:int8": "torch.compile, int8",
-        "openvino:bfloat16": "OpenVINO, bfloat16",
+        "default:autocast": "torch.compile + autocast",
+        "default:bfloat16": "torch.compile + bfloat16",
+        "default:int8-weights": N_("torch.compile + int8 weights"),
+        "default:int8": "torch.compile + int8",
+        "openvino:bfloat16": "OpenVINO + bfloat16",
     },
     "strategy": {
         "false": "dynamic=False",
         "auto": "dynamic=None",
-        "marked": "mark_dynamic",
+        "marked": "maybe_mark_dynamic",
         "true": "dynamic=True",
         "padded": N_("padding to the largest"),
     },
@@ -102,15 +102,11 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "flag": {
         "dtype-not-stated": N_("the data type is not stated; the code of the source loads the weights as float32"),
         "batch-size-worded-unbatched": N_("the source calls it “unbatched”, which counts as batch size 1"),
-        "input-size-not-stated": N_("the image size is not stated"),
         "batch-size-not-stated": N_("the batch size is not stated"),
         "compile-cache-not-stated": N_("whether the compile cache was empty is not stated"),
         "compile-mode-not-stated": N_("the compile mode is not stated"),
         "autocast-type-not-stated": N_("the data type that autocast used is not stated"),
         "weights-not-stated": N_("whether the weights were trained is not stated"),
-        "eager-latency-is-speedup-times-compiled": N_(
-            "eager latency is calculated from the speedup and the compiled latency"
-        ),
         "random-head": N_("the checkpoint has no head for this task, so that part has random weights"),
         "arms-measured-apart": N_("eager and compiled were measured one after the other"),
         "device-as-the-file-is-named": N_("the name of the device comes from the name of the file"),
@@ -225,8 +221,8 @@ class Words:
         return self.say(self.language.gettext("%(text)s (%(note)s)"), text=text, note=note)
 
     def percent(self, x: float | None, digits: int = 1) -> str:
-        """Format a signed change with a real minus sign: it is as wide as a plus, and screen readers say it."""
-        return self.language.percent(x, digits, signed=True).replace("-", "−")
+        """Format a signed change."""
+        return self.language.percent(x, digits, signed=True)
 
     def rate(self, images_s: float | None) -> str:
         """Format images per second: three digits at least, and all before the point, as the source printed them."""

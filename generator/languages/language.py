@@ -327,6 +327,11 @@ def load_locale(code: str, where: str = "language") -> Locale:
     )
 
 
+def _signed(text: str) -> str:
+    """Return a figure with a real minus sign: it is as wide as a plus, and screen readers say it."""
+    return text.replace("-", "−")
+
+
 def _whole_zero(x: float, digits: int | None) -> float:
     # Otherwise -0.04 with one decimal would read "-0.0".
     return 0 if x == 0 or (digits is not None and round(x, digits) == 0) else x
@@ -335,13 +340,13 @@ def _whole_zero(x: float, digits: int | None) -> float:
 @lru_cache(maxsize=1 << 16, typed=True)  # the same figure appears in tables, charts and captions of several pages
 def _decimal(x: float, digits: int | None, locale: Locale) -> str:
     pattern = None if digits is None else _fixed(locale.decimal_formats[None].pattern, digits)
-    return str(format_decimal(x, format=pattern, locale=locale, numbering_system="latn"))
+    return _signed(format_decimal(x, format=pattern, locale=locale, numbering_system="latn"))
 
 
 @lru_cache(maxsize=1 << 16, typed=True)
 def _percent(x: float, digits: int, locale: Locale) -> str:
     pattern = _fixed(locale.percent_formats[None].pattern, digits)
-    return str(format_percent(x, format=pattern, locale=locale, numbering_system="latn"))
+    return _signed(format_percent(x, format=pattern, locale=locale, numbering_system="latn"))
 
 
 @cache

@@ -182,7 +182,9 @@ class Section(_Cells):
     def title(self) -> str:
         """The facts that its cells share: plain text."""
         words = self.atlas.words
-        facts = [words.fact("torch", self._row), words.fact("compile_mode", self._row)]
+        facts = [words.fact("torch", self._row)]
+        if self.sides != ["eager"]:
+            facts.append(words.fact("compile_mode", self._row))
         if self.dtype != "float32" or self.workload == "throughput" or self.apart:
             facts.append(words.value(self.dtype))
         if self.layout != CONTIGUOUS:

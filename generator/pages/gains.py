@@ -168,6 +168,7 @@ class Gains:
     # The version of PyTorch of these comparisons, and the number of their models.
     torch = property(lambda self: str(self.every.rows["torch"].iloc[0]) if self.every.count else "")
     models = property(lambda self: int(self.every.rows["model"].nunique()))
+    fewest = FEWEST
 
     @cached_property
     def by_device(self) -> Mapping[str, Speedups]:

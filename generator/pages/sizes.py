@@ -49,12 +49,12 @@ class Sequence:
 
     @property
     def soonest(self) -> Row:
-        """The strategy that has answered all calls first, from an empty cache."""
+        """The strategy that is the first to finish all calls, from an empty cache."""
         return records(self.passing.nsmallest(1, "sequence_s"))[0]
 
     @property
     def fastest(self) -> Row:
-        """The strategy that is fastest once all is compiled."""
+        """The strategy with the largest speedup once all is compiled."""
         return records(self.passing.nlargest(1, "own_speedup"))[0]
 
 
@@ -96,8 +96,8 @@ def advice(results: Results, words: Words) -> dict[str, str]:
     """Return a sentence about each kind of sizes: the strategies that most often answered first, and were fastest."""
     known, found = sequences_of(results), {}
     message = words.language.gettext(
-        "For sizes that vary, %(soonest)s most often answered all calls first in our records. Once everything was "
-        "compiled, %(fastest)s was most often the fastest."
+        "For sizes that vary, %(soonest)s most often finished all calls first in our records. Once everything was "
+        "compiled, %(fastest)s most often had the largest speedup."
     )
     for sizes, alike in by_value(known, (each.sizes for each in known)).items():
         soonest, fastest = (
@@ -111,7 +111,7 @@ def advice(results: Results, words: Words) -> dict[str, str]:
 
 # ── Functions for pages ─────────────────────────────────────────────────────────────────────────────────────────────
 
-_HEADLINE = N_("48 calls of 8 sizes, from an empty cache and repeated")
+_HEADLINE = N_("48 calls of eight sizes, from an empty cache and repeated")
 
 
 def sizes_table(parts: Parts, *, of: Sequence) -> str:
@@ -148,7 +148,7 @@ def _sums(calls: Items[Row], name: str) -> tuple[float, ...]:
 
 def _caption(parts: Parts, of: Sequence) -> list[str]:
     gettext, row = parts.language.gettext, parts.results.by_label[of.lines.index[0]]
-    varying = {"batches": gettext("1 to 8 images"), "images": gettext("one image of 8 sizes")}[of.sizes]
+    varying = {"batches": gettext("1 to 8 images"), "images": gettext("one image of eight sizes")}[of.sizes]
     return [parts.words.phrase(gettext(_HEADLINE)), parts.words.fact("model", row), varying, parts.words.device(row)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import pandas as pd
@@ -36,6 +36,9 @@ ROLES: dict[str, Role] = {
 }
 """The ways to start, in their order, with their colours."""
 
+COMPARED = ["eager", "cold", "warm", "loaded"]
+"""Those that the page begins with."""
+
 
 @dataclass(frozen=True, eq=False)
 class Startup:
@@ -47,6 +50,23 @@ class Startup:
 
     labels = property(lambda self: [*dict.fromkeys(self.rows.index)])
     count = property(lambda self: self.rows["model"].nunique())
+
+    @cached_property
+    def total_s(self) -> pd.DataFrame:
+        """Seconds until the first answer, imports included, by model and way."""
+        lines = self.rows.assign(total_s=self.rows["first_s"] + self.rows["imports_s"])
+        return lines.pivot_table("total_s", "model", "start", sort=False)
+
+    @property
+    def typical(self) -> dict[str, float]:
+        """Medians of them over the models that were started in each of `COMPARED` ways, and the number of these."""
+        known = self.total_s.reindex(columns=COMPARED).dropna()
+        return {**known.median(), "count": len(known)}
+
+    def by_regions(self, *, sooner: bool) -> list[str]:
+        """Return the models that answer sooner, or later, if compiled by regions with an empty cache."""
+        known = self.total_s.reindex(columns=["cold", "regions-cold"]).dropna()
+        return [*known.index[(known["regions-cold"] < known["cold"]) == sooner]]
 
     def of(self, start: str) -> pd.DataFrame:
         """Return the lines of one way that have figures."""
@@ -62,7 +82,7 @@ class Startup:
         """A line for each way, with medians."""
         starts = [start for start in ROLES if len(self.of(start))]
         lines = pd.DataFrame({"start": starts}, [self.of(start).index[0] for start in starts])
-        for name in ("first_s", "imports_s", "own_speedup", "needs_mb", "build_s"):
+        for name in ("first_s", "imports_s", "own_speedup", "max_relative_error", "needs_mb", "build_s"):
             lines[name] = [self.middle(start, name) for start in starts]
         return lines.assign(models=[len(self.of(start)) for start in starts])
 

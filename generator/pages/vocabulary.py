@@ -309,7 +309,9 @@ class Functions(Parts):
         devices = gpus + [self.words.counted(self.language.ngettext(*NOUNS["CPU"], cpus), cpus)] * bool(cpus)
         if not (sources and devices):
             return ""
-        message = self.language.gettext("Sources: %(sources)s. This project measured only latencies on %(devices)s.")
+        message = self.language.gettext(
+            "Sources: %(sources)s. This project's own measurements are latencies, on %(devices)s."
+        )
         return self.words.say(message, sources=sources, devices=self.words.names(devices))
 
     def decision_helper(self, *, short: bool = False) -> str:
@@ -347,7 +349,7 @@ class Functions(Parts):
         for uri, described, made in (
             (f"{table}.csv", gettext("every row of every run"), partial(downloads.as_csv, rows)),
             (f"{table}.json", gettext("the same as JSON"), partial(downloads.as_json, rows)),
-            (f"{stem}/schema.json", gettext("what each column means, as JSON Schema"), schema.table_schema),
+            (f"{stem}/schema.json", gettext("the meaning of each column, as JSON Schema"), schema.table_schema),
             ("llms.txt", gettext("a list of all pages as Markdown, for language models"), None),
         ):
             address = self.shared(uri, made) if made else self.relative(uri)

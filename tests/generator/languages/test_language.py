@@ -73,4 +73,4 @@ def test_numbers_have_latin_digits_everywhere(published: Language) -> None:
     assert numbers == ["1,234,567.891", "2.000", "1,235"]
     units = [published.milliseconds(7.325), published.milliseconds(0.5, 1), published.seconds(41.52)]
     assert units == ["7.325\u00a0ms", "0.5\u00a0ms", "41.5\u00a0s"]
-    assert [published.percent(-0.453), published.ratio(1.5), published.number(None)] == ["-45.3%", "1.50×", "–"]
+    assert [published.percent(-0.453), published.ratio(1.5), published.number(None)] == ["−45.3%", "1.50×", "–"]

@@ -67,6 +67,23 @@ def test_who_is_ahead_answers_sooner_than_all_others_with_its_imports(first: Sta
             assert seconds[ahead] == pytest.approx(min(seconds.values()))
 
 
+def test_the_first_sentence_compares_the_same_models_with_imports(first: Startup) -> None:
+    lines = plain(first.rows.assign(total_s=first.rows["first_s"] + first.rows["imports_s"]))
+    total_s = {(line["model"], line["start"]): line["total_s"] for line in lines if line["total_s"] is not None}
+    ways = ("eager", "cold", "warm", "loaded")
+    models = [model for model in {model for model, _ in total_s} if all((model, way) in total_s for way in ways)]
+    expected = {way: statistics.median(total_s[model, way] for model in models) for way in ways}
+    assert first.typical == pytest.approx(expected | {"count": len(models)})
+    assert expected["eager"] < expected["loaded"] < expected["warm"] < expected["cold"]
+
+
+def test_each_model_starts_sooner_or_later_by_regions(first: Startup) -> None:
+    sooner, later = (first.by_regions(sooner=sooner) for sooner in (True, False))
+    assert {"vit", "beit"} <= {*sooner}
+    assert "mask2former" in later
+    assert not {*sooner} & {*later}
+
+
 def test_a_way_that_failed_says_why(first: Startup) -> None:
     assert first.failed["reason"].str.len().gt(0).all()
     assert not {*first.failed.index} & {*first.of("loaded").index}
