@@ -80,13 +80,17 @@ def load(recipe: Recipe, *, batch_size: int, batches: int, dtype: torch.dtype, d
     with _without_hub(recipe):
         torch.manual_seed(SEED)
         built, has_random_head = _module(recipe)
-        module = built.to(dtype=dtype).eval().requires_grad_(requires_grad=False)
+        module = built.eval().requires_grad_(requires_grad=False)
         pixels, accepted = _processed(recipe, module.config), inspect.signature(module.forward).parameters
+        pixels = {name: value for name, value in pixels.items() if name in accepted}
+        if recipe.weights == "random":
+            _calibrate(module, pixels)
+        module.to(dtype=dtype)
         text = _text(recipe, batch_size) if "input_ids" in accepted else {}
         if "task_inputs" in accepted:  # the tokens of a sentence that names the task: random ones take as long
             text["task_inputs"] = torch.randint(VOCABULARY, (1, TASK_LENGTH)).expand(batch_size, -1)
     scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
-    inputs = ({name: value[own] for name, value in pixels.items() if name in accepted} | text for own in scenes)
+    inputs = ({name: value[own] for name, value in pixels.items()} | text for own in scenes)
     module.to(device)
     placed = [
         {
@@ -199,6 +203,24 @@ def _module(recipe: Recipe) -> tuple[torch.nn.Module, bool]:
         recipe.source, config=config, use_safetensors=True, output_loading_info=True
     )
     return module, bool(report["missing_keys"])
+
+
+def _calibrate(module: torch.nn.Module, pixels: Inputs) -> None:
+    """Give batch norms the statistics of two images, as training does.
+
+    With those that they begin with, the activations of a deep network with random weights shrink from layer to layer,
+    down to subnormal numbers. A CPU takes several times as long for these: 254 instead of 40 ms for EfficientNet-B0.
+    """
+    norms = [each for each in module.modules() if isinstance(each, torch.nn.BatchNorm2d)]
+    if not norms:
+        return
+    usual = [each.momentum for each in norms]
+    for each in norms:
+        each.train().momentum = 1.0
+    with torch.no_grad():
+        module(**{name: value[:2] for name, value in pixels.items()})
+    for each, momentum in zip(norms, usual, strict=True):
+        each.eval().momentum = momentum
 
 
 # ── Inputs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
