@@ -57,7 +57,7 @@ def overview(rows: Rows, language: Language) -> Chart:
         figures = {name: factor(getattr(line.box, name)) for name in ("median", "lower", "upper")}
         told.append(words.say(message, name=line.label, **figures))
     if hollow := sum(mark.hollow for line in lines for mark in line.marks):
-        message = gettext("Hollow dots: %(count)s more, marked as doubtful by the data lint.")
+        message = gettext("Hollow dots: %(count)s more, which automatic checks mark as doubtful.")
         notes.append(Words(language, html=True).say(message, count=language.number(hollow)))
     return Chart(
         Drawing("boxes", lines),

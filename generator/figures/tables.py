@@ -261,12 +261,12 @@ def _of_comparing_run(cells: pd.DataFrame) -> pd.Series:
 
 
 def summary(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per device and source, of the rows of one workload: figures of two sources never share an average.
+    """One line per device and source, of trusted rows of one workload: figures of two sources never share an average.
 
     Of a throughput, which has hundreds of models on a device, only the newest version of PyTorch counts.
     """
+    cells = trusted(cells)
     if (cells["workload"] == "throughput").all():
-        cells = where(cells, cells["speedup"].notna())
         newest = is_newest(cells["device"].tolist(), cells["torch"].tolist())
         cells = where(cells, pd.Series(newest, cells.index, dtype=bool))
     groups = Groups(cells, "device", "source_title", "origin", "dtype")

@@ -393,8 +393,9 @@ class Words:
                 self.noted(self.phrase(source_of(row, self.language).name), self.language.iso_date(newest[key]))
                 for (key, _), row in of_source.items()
             )
-        moments = [row["measured_at"] for row in rows if row["measured_at"]]
-        return self.say(gettext("measured on %(date)s"), date=self.language.date(max(moments))) if moments else ""
+        days = sorted({row["measured_at"].date() for row in rows if row["measured_at"]})
+        message = gettext("measured until %(date)s") if len(days) > 1 else gettext("measured on %(date)s")
+        return self.say(message, date=self.language.date(days[-1])) if days else ""
 
     def processes(self, rows: Rows) -> list[str]:
         """Return how many processes stand behind each measured row."""

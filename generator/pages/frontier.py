@@ -59,7 +59,9 @@ class Frontier:
         return next((label for label in reversed(labels) if self.rows["top1"][label] >= GOAL), None)
 
     def _names(self, labels: set[int]) -> list[str]:
-        return list(dict.fromkeys(self.rows["model_label"][self.rows.index.isin(labels)]))
+        rows = self.rows[self.rows.index.isin(labels)]
+        is_twice = rows["model_label"].duplicated(keep=False)  # at two image sizes
+        return (rows["model_label"] + ("\u00a0" + rows["input_size"]).where(is_twice, "")).tolist()
 
     @property
     def lines(self) -> pd.DataFrame:

@@ -64,7 +64,7 @@ def test_a_run_of_one_variant_says_which_and_compares_nothing(tmp_path: Path) ->
     results = load(write(tmp_path, [*eager, *nhwc, compiled, both]))
     made = {file.uri: str(file.content) for file in render(load_language("en"), results) if file.uri.endswith(".md")}
     assert "2 models, in eager mode only." in made["devices/eager.md"]
-    assert "measured 1 model only in eager mode" in made["devices/eager.md"].partition("channels&#95;last")[2]
+    assert "1 model, in eager mode only" in made["devices/eager.md"].partition("channels&#95;last")[2]
     assert "1 model, compiled only." in made["devices/compiled.md"]
     for uri in ("index.md", "should-i-compile.md", "models/families/cnn.md"):
         table = re.sub("(?s)<script.*?</script>|description: .*", "", made[uri])

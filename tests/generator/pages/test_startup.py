@@ -36,7 +36,7 @@ def first() -> Startup:
 @pytest.mark.parametrize("start", ["eager", "cold", "warm", "artifacts", "loaded"])
 def test_the_seconds_of_a_start_are_those_of_the_run_files(first: Startup, start: str) -> None:
     seconds = defaultdict[str, list[float]](list)
-    known = lines("2026-11-28_intel-xeon-family-6-model-167-*_startup.jsonl")
+    known = lines("2026-11-28_intel-xeon-family-6-model-167-*_startup*.jsonl")
     begun = {line["cell"]["model"] for line in known if line["cell"]["variant"] != "compile:default"}
     for line in known:
         if line["cell"]["model"] not in begun:
