@@ -84,6 +84,19 @@ def _padded(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], _folder
     return call
 
 
+def _capturing(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
+    """Compile with `Tensor.item()` in the graph, which it ends otherwise."""
+    import torch  # noqa: PLC0415
+
+    compiled = torch.compile(module, mode=mode)
+
+    def call(**inputs: torch.Tensor) -> Any:
+        with torch._dynamo.config.patch(capture_scalar_outputs=True):  # noqa: SLF001 - as its documentation does
+            return compiled(**inputs)
+
+    return call
+
+
 def _regions(module: torch.nn.Module, _inputs: Mapping[str, torch.Tensor], _folder: Path, mode: str) -> Call:
     """Compile each block of the kind that repeats the most parameters, so that all blocks share their code."""
     from torch import nn  # noqa: PLC0415
@@ -233,6 +246,7 @@ def _of_mode(mode: str) -> tuple[Variant, ...]:
         ":static": partial(_compiled, dynamic=False),
         ":marked": _marked,
         ":padded": _padded,
+        ":scalars": _capturing,
         ":regions": _regions,
         ":freezing": partial(_with_option, freezing=True),
         ":given-layout": partial(_with_option, layout_optimization=False),  # Inductor turns to channels last by itself

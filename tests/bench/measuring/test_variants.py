@@ -57,6 +57,20 @@ def graphs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[Any]]]:
     torch._dynamo.reset()
 
 
+def test_values_of_tensors_end_the_graph_unless_they_are_captured(graphs: list[list[Any]], tmp_path: Path) -> None:
+    class Reading(torch.nn.Module):
+        def forward(self, pixel_values: torch.Tensor) -> torch.Tensor:
+            return (pixel_values + 1) * pixel_values.sum().item()
+
+    counts = []
+    for name in ("compile:default", "compile:default:scalars"):
+        torch._dynamo.reset()
+        graphs.clear()
+        VARIANTS[name].start(Reading(), BATCH, tmp_path)(**BATCH)
+        counts.append(len(graphs))
+    assert counts == [2, 1]
+
+
 def of_size(batch: Inputs, size: int) -> Inputs:
     return {name: torch.cat([value[:1]] * size) for name, value in batch.items()}
 

@@ -59,6 +59,19 @@ def test_a_model_has_exactly_the_parameters_of_its_checkpoint_and_the_promised_i
     verify(spec)
 
 
+@pytest.mark.parametrize("label", ["EfficientNet-B0", "MobileNet"])
+def test_a_deep_model_with_random_weights_computes_with_normal_numbers(label: str) -> None:
+    """A CPU takes several times as long for subnormal ones: eager mode and compiled code differ in how much longer."""
+    loaded, outputs = build(Recipe(model=label, task=find(label).task)), list[torch.Tensor]()
+    for layer in loaded.module.modules():
+        if isinstance(layer, torch.nn.Conv2d):
+            layer.register_forward_hook(lambda _, __, output: outputs.append(output.abs()))
+    loaded.module(**loaded.batches[0])
+    smallest = torch.finfo(torch.float32).tiny
+    shares = [((values > 0) & (values < smallest)).float().mean().item() for values in outputs]
+    assert max(shares) < 0.01
+
+
 @weekly
 @pytest.mark.parametrize("choose", ["=={lowest}", "{bounds}"], ids=["lowest", "newest"])
 def test_all_models_build_with_the_lowest_and_the_newest_transformers_that_we_allow(
