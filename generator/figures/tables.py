@@ -176,13 +176,20 @@ ACROSS_VERSIONS = ("device", "model", "compile_mode", "batch_size", "dtype")
 """Columns in which the versions of a cell agree."""
 
 
+def _across_versions(cells: pd.DataFrame) -> pd.Series:
+    """Return a number for each row, the same for rows that only the version tells apart. Wheels of different kinds
+    (2.13.0+cpu, 2.13.0+cu130) have different libraries."""
+    wheels = [version.partition("+")[2] for version in cells["torch"]]
+    return numbered(cells.assign(wheel=wheels), (*ACROSS_VERSIONS, "wheel"))
+
+
 def versions(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per cell that several versions of torch have in common, with a column for each version.
 
     The columns ``version 2.0.1`` hold the labels of the rows; `version_speedup`, by variant, compares the newest with
     the oldest.
     """
-    number = numbered(cells, ACROSS_VERSIONS)
+    number = _across_versions(cells)
     latencies = cells[["eager_ms", "compiled_ms"]].set_axis(["eager", "compiled"], axis=1).groupby(number)
     speedups = (latencies.first() / latencies.last()).to_dict("records")
     # Versions and origins stand side by side, so they don't tell the lines apart.
@@ -199,7 +206,7 @@ def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """
     cells = where(cells, cells["workload"] == "latency")
     keys = cells[[*ACROSS_VERSIONS, "torch", "origin", "weights", "speedup", "status"]]
-    keys = keys.assign(is_fixed=cells["dynamic"] != "auto", cell=numbered(keys, ACROSS_VERSIONS))
+    keys = keys.assign(is_fixed=cells["dynamic"] != "auto", cell=_across_versions(keys))
     keys = keys.sort_values(["model", "origin", "is_fixed", "weights"], kind="stable")
     keys = keys[is_comparison(keys)].drop_duplicates(["cell", "torch"])
     keys = keys[keys["cell"].duplicated(keep=False)]

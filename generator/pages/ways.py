@@ -25,6 +25,8 @@ from generator.pages.parts import Parts
 WAYS = tuple(NAMES["way"])
 """The ways that are compared, in their order. The first is torch.compile as it is."""
 
+CAPTURED = "default:scalars"
+
 LOWERING = tuple(way for way in WAYS if way.endswith(("bfloat16", "autocast", "int8", "int8-weights")))
 """Those that compute in a lower precision than eager."""
 
@@ -157,5 +159,17 @@ def ways_failures(parts: Parts, *, of: Ways) -> str:
     return parts.about(of.failed, parts.language.gettext("Ways to run that failed"), of.rows.index, "layout")
 
 
-FUNCTIONS = (ways_matrix, ways_summary, ways_table, ways_failures)
+def captured_table(parts: Parts) -> str:
+    """Models that read values of tensors, without and with these in the graph; "" without a record."""
+    rows, cell = parts.results.ways, ["device", "torch", "dtype", "batch_size", "model"]
+    rows = rows[rows["compile_mode"].isin(["default", CAPTURED])]
+    captured = rows[rows["compile_mode"] == CAPTURED].set_index(cell).index
+    rows = rows[rows.set_index(cell).index.isin(captured)].sort_values(["model", "compile_mode"])
+    if rows.empty:
+        return ""
+    lines = rows[["model", "speedup", "compile_mode", "graphs", "graph_breaks", "eager_ms", "compiled_ms"]]
+    return parts.about(lines, parts.language.gettext("Values of tensors in the graph, or not"), rows.index)
+
+
+FUNCTIONS = (ways_matrix, ways_summary, ways_table, ways_failures, captured_table)
 """The functions for pages."""
