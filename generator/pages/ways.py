@@ -167,7 +167,7 @@ def captured_table(parts: Parts) -> str:
     rows = rows[rows.set_index(cell).index.isin(captured)].sort_values(["model", "compile_mode"])
     if rows.empty:
         return ""
-    lines = rows[["model", "speedup", "compile_mode", "graphs", "graph_breaks", "eager_ms", "compiled_ms"]]
+    lines = rows[["model", "speedup", "compile_mode", "status", "graphs", "graph_breaks", "eager_ms", "compiled_ms"]]
     return parts.about(lines, parts.language.gettext("Values of tensors in the graph, or not"), rows.index)
 
 

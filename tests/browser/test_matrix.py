@@ -66,7 +66,7 @@ def test_workload_batch_size_and_mode_are_chosen_by_keyboard(page: Page, hosted_
     expect(batch).to_have_value("1")
     assert batch.locator("option:disabled").all_inner_texts() == ["16"], "nothing was measured there"
     page.keyboard.press("Home")
-    expect(page.locator(".matrix tbody tr")).to_have_count(12)
+    expect(page.locator(".matrix tbody tr")).to_have_count(24)
     assert page.locator(".matrix table").count() == 1
     assert page.evaluate("window.sameDocument"), "the page was loaded anew"
 
