@@ -281,7 +281,7 @@ LINES = _registry(
     Column(tuple, "batch_sizes", "batch sizes", N_("Batch sizes"), "figure"),
     _text("why", "causes as sentences", N_("Why"), "prose", detail=True),
     _text("location", "where in the code a graph ended", N_("Code location"), "prose"),
-    Column(dict, "version_speedup", "by variant", N_("Newest ÷ oldest"), "ratio", decisive=True),
+    Column(dict, "version_speedup", "by variant", N_("Speedup, oldest to newest"), "ratio", decisive=True),
     _whole("date", "label of a row with the date", N_("Date"), detail=True),
     _whole("source", "label of a row of the source", N_("Source")),
     _whole("records", "number of records", N_("Records"), "number"),
