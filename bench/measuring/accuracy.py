@@ -15,8 +15,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from bench.measuring.variants import VARIANTS
-from bench.records.record import Accuracy, Cell
+from bench.records.record import Accuracy, Cell, lowers
 
 Tensors = list[torch.Tensor]
 
@@ -90,7 +89,7 @@ def _deviation(result: torch.Tensor, reference: torch.Tensor, size: Callable[[to
 def is_within_tolerance(accuracy: Accuracy, cell: Cell) -> bool:
     """Return whether compiled is as accurate as eager: nearly equal to it, or about as close to the reference."""
     dtype = rounding_type(cell)
-    if accuracy.max_relative_error <= (LOWERED if VARIANTS[cell.variant].lowers else ROUNDING[dtype]):
+    if accuracy.max_relative_error <= (LOWERED if lowers(cell.variant) else ROUNDING[dtype]):
         return True
     if accuracy.rmse_compiled is None or accuracy.rmse_eager is None:
         return False

@@ -38,7 +38,6 @@ class Variant:
     same_process: bool = True  # else eager runs in a process of its own, before this one
     needs: tuple[str, ...] = ()  # packages besides torch
     imports: tuple[str, ...] = ()  # modules that `start` needs, which take seconds
-    lowers: bool = False  # computes in a lower precision than eager
     on_cpu_alone: bool = False
 
 
@@ -251,8 +250,6 @@ def _of_mode(mode: str) -> tuple[Variant, ...]:
         ":freezing": partial(_with_option, freezing=True),
         ":given-layout": partial(_with_option, layout_optimization=False),  # Inductor turns to channels last by itself
         ":channels_last": partial(_converted, memory_format="channels_last"),
-    }
-    lowering: Mapping[str, Callable[..., Call]] = {
         ":bfloat16": partial(_converted, dtype="bfloat16"),
         ":autocast": _autocast,
         ":int8-weights": partial(_quantized, config="Int8WeightOnlyConfig"),
@@ -264,9 +261,8 @@ def _of_mode(mode: str) -> tuple[Variant, ...]:
             partial(start, mode=mode),
             needs=("torchao",) if "int8" in name else (),
             imports=("torch._dynamo", "torch._inductor.compile_fx"),
-            lowers=name in lowering,
         )
-        for name, start in {**starts, **lowering}.items()
+        for name, start in starts.items()
     )
 
 
@@ -289,6 +285,6 @@ VARIANTS: Mapping[str, Variant] = {
             imports=("onnxruntime",),
         ),
         _openvino_apart("openvino", _openvino),
-        _openvino_apart("openvino:bfloat16", partial(_openvino, precision="bf16"), lowers=True),
+        _openvino_apart("openvino:bfloat16", partial(_openvino, precision="bf16")),
     )
 }

@@ -62,6 +62,8 @@ def _swin(**config: Any) -> dict[str, Any]:
     return {"model_type": "swin", "drop_path_rate": 0.3, "out_features": stages, **config}
 
 
+_SWIN_TINY = _swin(embed_dim=96, depths=(2, 2, 6, 2), num_heads=(3, 6, 12, 24), window_size=7)
+
 _DECODER = {"model_type": "detr", "use_timm_backbone": False, "backbone_config": {"model_type": "resnet"}}
 """The decoder of Maskformer. Its backbone is never built, but without a name Transformers asks the hub for one."""
 
@@ -178,7 +180,7 @@ MODELS: tuple[ModelSpec, ...] = (
         parameters=47_436_800,
         input_size=(384, 384),
         config={
-            "backbone_config": _swin(embed_dim=96, depths=(2, 2, 6, 2), num_heads=(3, 6, 12, 24), window_size=7),
+            "backbone_config": _SWIN_TINY,
             "num_labels": 133,
         },
         processor={"size": {"height": 384, "width": 384}, "size_divisor": 32},
@@ -445,7 +447,7 @@ MODELS: tuple[ModelSpec, ...] = (
         parameters=50_737_938,
         input_size=(512, 682),
         config={
-            "backbone_config": _swin(embed_dim=96, depths=(2, 2, 6, 2), num_heads=(3, 6, 12, 24), window_size=7),
+            "backbone_config": _SWIN_TINY,
             "num_labels": 150,
         },
         processor={"size": {"shortest_edge": 512, "longest_edge": 2048}, "class_info_file": None},

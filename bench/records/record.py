@@ -407,6 +407,11 @@ def variant_of(compile_mode: str, dynamic: str = "auto") -> str:
     return f"compile:{compile_mode}{SHAPES[dynamic]}"
 
 
+def lowers(variant: str) -> bool:
+    """Return whether a variant computes in a lower precision than eager, as its last part says."""
+    return variant.rpartition(":")[2] in {"bfloat16", "autocast", "int8", "int8-weights"}
+
+
 def gave_nothing(record: Record) -> bool:
     """Return whether the process measured no pair of latencies. Where compiled fits only alone, they are no pair."""
     if record.calls:

@@ -115,13 +115,7 @@ def _merged(exits: dict[Role, WorkerExit]) -> WorkerExit:
         if found.measurement:
             measurement = msgspec.structs.replace(found.measurement, eager=measurement.eager, interleaved=False)
         worst = min(eager, found, key=lambda each: [*Status].index(each.status))
-        found = CellOutcome(
-            status=worst.status,
-            reason=worst.reason,
-            measurement=measurement,
-            input_size=eager.input_size,
-            has_random_head=eager.has_random_head,
-        )
+        found = msgspec.structs.replace(eager, status=worst.status, reason=worst.reason, measurement=measurement)
     return replace(last, seconds=sum(ended.seconds for ended in exits.values()), answer=found, costs_s=costs_s)
 
 

@@ -116,7 +116,7 @@ class Cells:
         return number_cell(text, value)
 
     def format_ratio(self, _name: str, value: float, row: Row) -> TableCell:
-        """Show a speedup. That of the row has its digits and its verdict; any other is judged by its size."""
+        """Show a speedup: the digits and the verdict of the row for its own, a verdict by size for any other."""
         if value == row["speedup"]:
             return number_cell(self.speedup(row), value, gain_classes(row["verdict"], value))
         return number_cell(self.words.value(self.words.language.ratio(value)), value, gain_classes(judge(value), value))

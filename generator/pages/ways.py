@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 
-from bench.records.record import COMPARABLE, COMPILE_MODES
+from bench.records.record import COMPARABLE, COMPILE_MODES, lowers
 from bench.statistics.starts import leaders
 from generator.data.load import Results
 from generator.data.registry import WAY
-from generator.data.selection import Row, records
+from generator.data.selection import Row, grouped, records, version_order
 from generator.figures.words import NAMES, Words
 from generator.pages.parts import Parts
 
@@ -26,9 +26,7 @@ WAYS = tuple(NAMES["way"])
 """The ways that are compared, in their order. The first is torch.compile as it is."""
 
 CAPTURED = "default:scalars"
-
-LOWERING = tuple(way for way in WAYS if way.endswith(("bfloat16", "autocast", "int8", "int8-weights")))
-"""Those that compute in a lower precision than eager."""
+"""torch.compile with values of tensors in the graph."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +36,13 @@ class Ways:
 
     device: str
     torch: str
-    threads: int | None
+    threads: int
     rows: pd.DataFrame
-
-    count = property(lambda self: self.rows["model"].nunique())
 
     @cached_property
     def matrix(self) -> pd.DataFrame:
         """A line for each model, with the labels of its rows by way."""
-        labels = self.rows.assign(label=self.rows.index).pivot_table("label", "model", "way", "first", sort=False)
+        labels = self.rows.pivot_table("label", "model", "way", "first", sort=False)
         known = labels[[way for way in WAYS if way in labels]].astype("Int64")
         lines = known.rename(columns=lambda way: f"{WAY} {way}")
         return lines.reset_index().set_index(labels.bfill(axis=1).iloc[:, 0].astype(int))
@@ -57,8 +53,9 @@ class Ways:
         fastest of those in float32, or of those in lower precision."""
         passing = self.rows[self.rows["own_speedup"].notna()]
         of_way = passing.groupby("way", sort=False)
-        precision = passing["way"].isin(LOWERING)
-        wins = Counter(passing.loc[passing.groupby(["model", precision])["own_speedup"].idxmax(), "way"])
+        wins = Counter(
+            passing.loc[passing.groupby(["model", passing["way"].map(lowers)])["own_speedup"].idxmax(), "way"]
+        )
         lines = of_way[["own_speedup", "ready_s"]].median()
         lines = lines.assign(max_relative_error=of_way["max_relative_error"].max(), models=of_way.size())
         lines = lines.assign(fastest=[wins[way] for way in lines.index]).reset_index()
@@ -66,7 +63,7 @@ class Ways:
 
     def leading(self, *, lowering: bool) -> Row | None:
         """Return the way with the best median, of those that compute in float32 or of the others."""
-        found = self.summary[self.summary["way"].isin(LOWERING) == lowering]
+        found = self.summary[self.summary["way"].map(lowers) == lowering]
         return records(found)[0] if len(found) else None
 
     @property
@@ -83,18 +80,20 @@ class Ways:
 
 @lru_cache(maxsize=2)
 def ways_of(results: Results) -> Sequence[Ways]:
-    """Return the ways of each device on which more than modes of torch.compile were measured."""
+    """Return the ways of each CPU on which more than modes of torch.compile were measured, at batch size 1. The newest
+    version of PyTorch comes first, then the most threads."""
     cells = results.ways
     cells = cells[cells["compile_mode"].isin(WAYS) & (cells["origin"] == "measured") & (cells["dtype"] == "float32")]
+    cells = cells[(cells["device_type"] == "cpu") & (cells["batch_size"] == 1)]
     found = []
-    for (device, torch, threads), rows in cells.groupby(["device", "torch", "threads"], sort=False, dropna=False):
+    for (device, torch, threads), rows in grouped(cells, "device", "torch", "threads"):
         apart = rows[~rows["compile_mode"].isin((*COMPILE_MODES, "default:freezing", "aoti"))]
         lines = [*map(_line, records(rows[rows["model"].isin(apart["model"])]))]
         if lines:
             lines.sort(key=lambda line: (line["model"], WAYS.index(line["way"])))
             of_device = pd.DataFrame(lines).set_index("label", drop=False)
-            found.append(Ways(str(device), str(torch), cast("int | None", threads), of_device))
-    return found
+            found.append(Ways(str(device), str(torch), int(threads), of_device))
+    return sorted(found, key=lambda ways: (version_order(ways.torch), ways.threads), reverse=True)
 
 
 def _line(row: Row) -> dict[str, Any]:
@@ -123,14 +122,14 @@ def better(results: Results, words: Words) -> dict[str, str]:
     """Return a sentence for each device, model and batch size (``device model 1``) for which another way is faster than
     torch.compile in the same precision."""
     message = words.language.gettext("On this device, %(way)s is faster still: %(speedup)s as fast as eager mode.")
-    found = {}
+    found = dict[str, str]()
     for ways in ways_of(results):
-        exact = ways.rows[~ways.rows["way"].isin(LOWERING) & ways.rows["own_speedup"].notna()]
+        exact = ways.rows[~ways.rows["way"].map(lowers) & ways.rows["own_speedup"].notna()]
         for row in records(exact.loc[exact.groupby("model")["own_speedup"].idxmax()]):
             if row["way"] not in COMPILE_MODES:
                 speedup = words.language.ratio(row["own_speedup"])
                 way = words.named("way", row["way"])
-                found[f"{ways.device} {row['model']} 1"] = words.say(message, way=way, speedup=speedup)
+                found.setdefault(f"{ways.device} {row['model']} 1", words.say(message, way=way, speedup=speedup))
     return found
 
 
