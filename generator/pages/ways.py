@@ -66,11 +66,11 @@ class Ways:
         found = self.summary[self.summary["way"].map(lowers) == lowering]
         return records(found)[0] if len(found) else None
 
-    @property
-    def compiled(self) -> Row | None:
-        """Return the line of torch.compile as it is."""
-        found = self.summary[self.summary["way"] == WAYS[0]]
-        return records(found)[0] if len(found) else None
+    def compiled_beside(self, way: str) -> float | None:
+        """Return the median speedup of torch.compile as it is, over the models that also ran in this way."""
+        speedups = self.rows.pivot_table("own_speedup", "model", "way").reindex(columns=[*WAYS])
+        found = speedups.loc[speedups[way].notna(), WAYS[0]].dropna()
+        return float(found.median()) if len(found) else None
 
     @property
     def failed(self) -> pd.DataFrame:

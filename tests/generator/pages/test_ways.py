@@ -57,8 +57,16 @@ def test_the_fastest_way_in_the_same_precision_is_named_apart_from_lower_ones(fo
     assert exact["own_speedup"] == pytest.approx(2.5, rel=0.02)
     assert (exact["fastest"], lowered["fastest"]) == (1, 1), "each of its own precision"
     assert lowered["max_relative_error"] == 0.03
-    assert found.compiled is not None
-    assert found.compiled["own_speedup"] == pytest.approx(2.0, rel=0.02)
+    assert found.compiled_beside("onnxruntime") == pytest.approx(2.0, rel=0.02)
+
+
+def test_compiling_is_compared_over_the_models_of_the_other_way(tmp_path: Path) -> None:
+    other = {"model": "DETR", "checkpoint": "facebook/detr-resnet-50"}
+    records = [way("compile:default", 5.0, 20.0), way("onnxruntime", 4.0, 2.0, 60.0)]
+    records += [way("compile:default", 20.0, 20.0, **other), way("openvino", 8.0, 2.0, 60.0, **other)]
+    [found] = ways_of(load(write(tmp_path, records)))
+    medians = [found.compiled_beside(each) for each in ("onnxruntime", "openvino", "aoti")]
+    assert medians == [pytest.approx(2.0, rel=0.02), pytest.approx(0.5, rel=0.02), None]
 
 
 def test_only_models_that_were_run_in_another_way_are_compared(found: Ways) -> None:
