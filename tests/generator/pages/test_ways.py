@@ -61,7 +61,7 @@ def test_the_fastest_way_in_the_same_precision_is_named_apart_from_lower_ones(fo
 
 
 def test_compiling_is_compared_over_the_models_of_the_other_way(tmp_path: Path) -> None:
-    other = {"model": "DETR", "checkpoint": "facebook/detr-resnet-50"}
+    other: dict[str, Any] = {"model": "DETR", "checkpoint": "facebook/detr-resnet-50"}
     records = [way("compile:default", 5.0, 20.0), way("onnxruntime", 4.0, 2.0, 60.0)]
     records += [way("compile:default", 20.0, 20.0, **other), way("openvino", 8.0, 2.0, 60.0, **other)]
     [found] = ways_of(load(write(tmp_path, records)))
