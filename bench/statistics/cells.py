@@ -53,13 +53,6 @@ class Cells:
         """A figure of every process, shape (cells, processes)."""
         return np.append(self.processes.figures[name], np.nan)[self.at]
 
-    def rounds_ms(self) -> list[dict[str, list[float]]]:
-        """Return the medians of the rounds of all processes of each cell, by variant if it has any."""
-        lists = self.processes.rounds_ms
-        places = [[at for at in row if at >= 0] for row in self.at.tolist()]
-        found = [{name: [ms for at in row for ms in lists[name][at]] for name in VARIANTS} for row in places]
-        return [{name: rounds for name, rounds in each.items() if rounds} for each in found]
-
     @np.errstate(all="ignore")
     def figures(self) -> dict[str, Array]:
         """Return every column of numbers, each of shape (cells,)."""

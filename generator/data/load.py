@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -26,7 +25,7 @@ from generator.data.families import family_slug
 from generator.data.lint import Anomaly, gathered, lint, lint_alone
 from generator.data.names import device_slug, distinct_labels, model_slug, slugs
 from generator.data.registry import COLUMNS
-from generator.data.rows import CONTIGUOUS, Rounds, frame, rows_of
+from generator.data.rows import CONTIGUOUS, frame, rows_of
 from generator.data.selection import ORDERS, Records, Row, is_trusted, plain, where
 
 MOST_LISTED = 20
@@ -40,7 +39,6 @@ class Results:
     rows: pd.DataFrame
     """The rows as they were measured, by `registry.COLUMNS`; unknown text is empty, anything else missing. The label of
     a row is its position."""
-    rounds_ms: Rounds  # by label
     examples: Capture | None = None  # the newest
     selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
@@ -138,11 +136,10 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
     The devices of `own_runs` come first. Raises `AtlasError` for the first line that is broken, of an unknown schema,
     without positive latencies, or a duplicate of another line of its run, and for a run in two files.
     """
-    tables, rounds_ms, owners = list[pd.DataFrame](), list[Any](), dict[str, Path]()
+    tables, owners = list[pd.DataFrame](), dict[str, Path]()
     for path in run_files(results):
-        rows, rounds = rows_of(path)
+        rows = rows_of(path)
         tables.append(rows)
-        rounds_ms += rounds
         for run in rows["run"].unique():
             if (owner := owners.setdefault(run, path)) != path:
                 raise AtlasError(
@@ -152,10 +149,8 @@ def load(results: Path = RESULTS, own_runs: frozenset[str] = frozenset()) -> Res
                 )
     accuracies_date, accuracies = _accuracies(results / "published" / "timm-imagenet.csv")
     table = _named(pd.concat(tables or [frame({})], ignore_index=True))
-    order = _order(table)
     return Results(
-        table.take(order).reset_index(drop=True),
-        [rounds_ms[at] for at in order],
+        table.take(_order(table)).reset_index(drop=True),
         examples=newest_capture(results),
         selfchecks=newest_of_each_device(results),
         own_runs=own_runs,

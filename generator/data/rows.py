@@ -1,6 +1,6 @@
 """The rows of one run file: one per cell, with the figures that its processes give together.
 
-`rows_of` takes the path of a run file and returns its rows with their rounds. `generator.data.load` adds the columns
+`rows_of` takes the path of a run file and returns its rows. `generator.data.load` adds the columns
 that depend on rows of other files, such as the slug of a device.
 """
 
@@ -32,11 +32,8 @@ CONTIGUOUS = "contiguous"
 TURNED = "eager:channels_last"
 """The variant that is eager in the other memory layout."""
 
-Rounds = Sequence[Mapping[str, Sequence[float]]]
-"""The medians of the rounds of each row in the order of time, by variant."""
 
-
-def rows_of(path: Path) -> tuple[pd.DataFrame, Rounds]:
+def rows_of(path: Path) -> pd.DataFrame:
     """Return the rows of a file by `COLUMNS`, with model and checkpoint as recorded. Nobody changes them.
 
     A file is read again only after a change. Raises `AtlasError` for a line that is no record.
@@ -48,11 +45,11 @@ def rows_of(path: Path) -> tuple[pd.DataFrame, Rounds]:
     return _READ[path][1]
 
 
-_READ: dict[Path, tuple[tuple[int, int], tuple[pd.DataFrame, Rounds]]] = {}
+_READ: dict[Path, tuple[tuple[int, int], pd.DataFrame]] = {}
 """The rows of each file that this process has read, with the time of its last change and its size."""
 
 
-def _read(path: Path) -> tuple[pd.DataFrame, Rounds]:
+def _read(path: Path) -> pd.DataFrame:
     groups: defaultdict[tuple[Any, ...], list[Record]] = defaultdict(list)
     for record in read(path):
         groups[record.run, _case(record.cell), record.environment.device_name, record.environment.torch].append(record)
@@ -82,7 +79,7 @@ def _read(path: Path) -> tuple[pd.DataFrame, Rounds]:
             _json_list(each for one in several for each in one.cudagraph_skips) for several in graphs
         ],
     }
-    return frame({**facts, **figures}), cells.rounds_ms()
+    return frame({**facts, **figures})
 
 
 def frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:

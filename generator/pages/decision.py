@@ -66,7 +66,7 @@ PRINTED = 2
 
 
 _PLAIN = (
-    *("task", "workload", "batch_size", "input_size", "compile_mode", "dtype", "dynamic", "torch", "origin", "status"),
+    *("workload", "batch_size", "input_size", "compile_mode", "dtype", "dynamic", "torch", "origin", "status"),
     *("verdict", "processes"),
 )
 
@@ -84,7 +84,11 @@ _FIGURES = {
 }
 """Figures with the ends of their intervals."""
 
-_COLUMNS = (*("device", "model", "model_label", "checkpoint", "digest", "model_type", "profile"), *_PLAIN, *_FIGURES)
+_COLUMNS = (
+    *("device", "model", "model_label", "checkpoint", "digest", "model_type", "task", "profile"),
+    *_PLAIN,
+    *_FIGURES,
+)
 
 
 def of_device(results: Results, device: str) -> str:
@@ -209,7 +213,7 @@ def _first_model(cells: pd.DataFrame) -> str:
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str = "") -> str:
+def form(atlas: Atlas, addresses: Mapping[str, str], families: str, explorer: str, whole: str = "") -> str:
     """Return the form and the places for its answer. It stays hidden until its script has read a file of `of_device`.
 
     `addresses` has the address of each file. `whole` is the page with the whole answer, for a form that only
@@ -235,6 +239,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], families: str, whole: str =
         whole=whole,
         varying=told["varying"],
         families=families,
+        explorer=explorer,
         rows=_as_json(atlas.results, rows, with_estimates=False) if whole else "",
         _=words.language.gettext,
         one_process=words.one_process(),
@@ -269,11 +274,8 @@ def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
     doubts = {
         each.kind: words.named("fault", each.kind) for anomalies in atlas.results.doubts.values() for each in anomalies
     }
-    every = words.language.gettext("All models for %(task)s")
-    tasks = {task: words.say(every, task=words.named("task", task)) for task in sorted(cells["task"].unique())}
-    of_records = {"tasks": {} if whole else tasks, "sources": sources, "doubts": doubts}
     varying, better = ({}, {}) if whole else (sizes.advice(atlas.results, words), ways.better(atlas.results, words))
-    return {**texts(words), **of_records, "varying": varying, "better": better}
+    return {**texts(words), "sources": sources, "doubts": doubts, "varying": varying, "better": better}
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -369,18 +371,6 @@ def texts(words: Words) -> dict[str, Any]:
         ),
         "nearest": gettext("Measured at batch size %(size)s, the nearest to your %(batch)s."),
         "statuses": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
-        "headings": {
-            "model": words.heading("model"),
-            "compile_mode": words.heading("compile_mode"),
-            "origin": words.heading("origin"),
-            "batch": words.heading("batch_size"),
-            "eager_ms": words.heading("eager_ms"),
-            "compiled_ms": words.heading("compiled_ms"),
-            "eager_images_s": gettext("Throughput, eager (images/s)"),
-            "compiled_images_s": gettext("Throughput, compiled (images/s)"),
-            "break_even": words.heading("break_even_calls"),
-            "recommendation": gettext("Recommendation"),
-        },
         "never": gettext("never"),
         "unknown": gettext("unknown"),
         "within": gettext("%(value)s (from %(low)s to %(high)s)"),
@@ -388,7 +378,6 @@ def texts(words: Words) -> dict[str, Any]:
         "about": gettext("Source: %(name)s."),
         "invalid_batch": gettext("Enter the batch size as a whole number, one or more."),
         "invalid_calls": gettext("Enter the number of calls as a whole number, one or more."),
-        "tally": gettext("%(outcome)s: %(count)s"),
         "failed": gettext("The records could not be loaded."),
         "estimate": {
             "unlisted": gettext("%(family)s: model not listed"),

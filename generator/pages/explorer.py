@@ -1,4 +1,4 @@
-"""The explorer: every row of the results in one table that readers filter, sort, group and compare in the browser.
+"""The explorer: every row of the results in one table that readers filter, sort and compare in the browser.
 
 Takes `Results` and a `Language`. Returns the data as JSON, the same in all languages, and the HTML in which the script
 in docs/assets/javascripts/explorer/ builds the table. All words that the script shows come from here.
@@ -7,7 +7,6 @@ in docs/assets/javascripts/explorer/ builds the table. All words that the script
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -57,9 +56,6 @@ ROUNDED = ("eager_ms", "compiled_ms", "speedup", "compile_cold_s", "break_even_c
 SPARSE = 0.5
 """The share of rows that have a figure, below which a column names them."""
 
-ROUNDS = 120
-"""Most rounds of a variant in the strip of a row: more dots would cover each other."""
-
 
 # ── Data ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -83,10 +79,8 @@ def as_json(results: Results, link: Link) -> str:
 
 @lru_cache(maxsize=2)
 def details_as_json(results: Results) -> str:
-    """Return the columns that `as_json` leaves out, and the names of all in their order. Those in which nothing is
-    known are missing."""
-    columns = {name: column for name, column in _columns(results).items() if not _is_first(name)}
-    return compact({"columns": columns, "names": [name for name in _columns(results) if name != "digits"]})
+    """Return the columns that `as_json` leaves out. Those in which nothing is known are missing."""
+    return compact({name: column for name, column in _columns(results).items() if not _is_first(name)})
 
 
 def _is_first(name: str) -> bool:
@@ -102,30 +96,6 @@ def _columns(results: Results) -> Mapping[str, Any]:
     rows = records(results.table[sorted(names)])
     decimals = pd.Series([" ".join(str(digits(row, name)) for name in ROUNDED) for row in rows])
     return {str(name): _packed(column) for name, column in known.items()} | {"digits": _coded(decimals)}
-
-
-def devices_with_rounds(results: Results) -> list[str]:
-    """Return the devices for which `rounds_as_json` has rounds."""
-    has_rounds = list(map(bool, results.rounds_ms))
-    return results.table.loc[has_rounds, "device"].unique().tolist()
-
-
-def rounds_as_json(results: Results, device: str) -> str:
-    """Return the medians of the rounds of a device's rows, by the position of the row in `as_json` and by variant.
-
-    At most `ROUNDS` of a variant, evenly spaced, in the order of time, one process after the other.
-    """
-    labels = results.table.index[results.table["device"] == device]
-    rounds = {label: results.rounds_ms[label] for label in labels.tolist()}
-    rows = {
-        label: {
-            variant: [rounded(ms) for ms in medians[:: max(1, math.ceil(len(medians) / ROUNDS))]]
-            for variant, medians in variants.items()
-        }
-        for label, variants in rounds.items()
-        if variants
-    }
-    return compact(rows)
 
 
 def _packed(column: pd.Series) -> Any:
@@ -150,9 +120,8 @@ def _coded(column: pd.Series) -> Mapping[str, Any]:
 def place(atlas: Atlas, files: Mapping[str, str], link: Link) -> str:
     """Return the HTML in which the script builds the explorer, with a list of links for readers without scripts.
 
-    `files` are the addresses of `as_json` (data), of `details_as_json` (details), of the folder of `rounds_as_json`
-    (rounds) and of the first page of the language (root). `link` returns the address of a page from its kind (device,
-    model) and slug.
+    `files` are the addresses of `as_json` (data), of `details_as_json` (details) and of the first page of the language
+    (root). `link` returns the address of a page from its kind (device, model) and slug.
     """
     words = Words(atlas.language, html=False)
     html = Words(atlas.language, html=True)
@@ -167,7 +136,6 @@ def place(atlas: Atlas, files: Mapping[str, str], link: Link) -> str:
         devices=[(link("device", device.slug), html.value(device.label)) for device in atlas.devices],
         details=_details(words),
         question=atlas.cells[QUESTION].mode().iloc[0],
-        groups=[(name, headings[name]) for name in FILTERS if name != QUESTION],
         measures=[(name, headings[name]) for name in MEASURES if name in known],
         compared=[(name, headings[name]) for name in COMPARED if len(told["names"][name]) > 1],
         superseded=not atlas.results.table["newest"].all(),
@@ -228,9 +196,6 @@ def _phrases(language: Language) -> dict[str, str]:
         "no_chart": gettext("No row has both of the figures that the chart needs."),
         "others": gettext("others"),
         "with_interval": gettext("%(value)s (from %(low)s to %(high)s)"),
-        "strip": gettext(
-            "Median of each round in chronological order, one process after another; from %(low)s to %(high)s"
-        ),
         "samples": gettext("Timed calls: %(count)s. Processes: %(processes)s."),
     }
 

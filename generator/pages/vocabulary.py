@@ -323,19 +323,16 @@ class Functions(Parts):
             for slug in (device.slug for device in self.atlas.judged)
         }
         whole = self.relative("should-i-compile.md") if short else ""
-        return decision.form(self.atlas, addresses, self.relative("models/families/each.md"), whole)
+        families, explorer = (self.relative(uri) for uri in ("models/families/each.md", "explorer.md"))
+        return decision.form(self.atlas, addresses, families, explorer, whole)
 
     def explorer(self) -> str:
         """Every record in one table that a script fills; its records go to `emit`."""
-        results, rounds = self.results, f"{DATA}/rounds/"
-        for device in explorer.devices_with_rounds(results):
-            self.shared(f"{rounds}{device}.json", partial(explorer.rounds_as_json, results, device))
-        data = explorer.as_json(results, partial(self.address, page="index.md"))
-        details = explorer.details_as_json(results)
+        data = explorer.as_json(self.results, partial(self.address, page="index.md"))
+        details = explorer.details_as_json(self.results)
         files = {
             "data": self.shared(named_by_content(f"{DATA}/explorer.json", data), data),
             "details": self.shared(named_by_content(f"{DATA}/explorer-details.json", details), details),
-            "rounds": f"{self.to_root}{self.relative(rounds)}",
             "root": self.relative("index.md"),
         }
         return explorer.place(self.atlas, files, self.address)

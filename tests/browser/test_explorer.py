@@ -1,12 +1,9 @@
-"""The explorer in a real browser: filters, order, groups, comparison, address, files, details, keyboard, languages."""
+"""The explorer in a real browser: filters, order, comparison, address, details, keyboard, languages."""
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from functools import cache
-from io import StringIO
 from typing import Any
 
 import pytest
@@ -141,18 +138,6 @@ def test_sorting_by_keyboard_keeps_the_unknown_last(page: Page, hosted_site: str
     expect(page).to_have_url(re.compile("sort=speedup"))
 
 
-def test_groups_open_and_close(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site, "#device=a100&group=model")
-    group = page.locator(".explorer-group").first
-    expect(group).to_have_text(re.compile(r"^Model: BeiT \(\d+\)$"))
-    rows = page.locator(".explorer tbody tr:not(.explorer-group)", has_text="BeiT")
-    assert rows.count() == chosen(device="a100", model="beit")
-    group.locator("button").focus()
-    page.keyboard.press("Enter")
-    expect(rows).to_have_count(0)
-    expect(page.locator(".explorer-group").first.locator("button")).to_be_focused()
-
-
 def test_two_values_are_compared_in_pairs(page: Page, hosted_site: str) -> None:
     visit(page, hosted_site)
     page.locator("[name=compare]").select_option("torch")
@@ -167,23 +152,6 @@ def test_two_values_are_compared_in_pairs(page: Page, hosted_site: str) -> None:
     expect_count(page, start())
 
 
-def test_what_is_shown_is_saved(page: Page, hosted_site: str) -> None:
-    visit(page, hosted_site, "#device=v100&batch_size=16&sort=-eager_ms")
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="as CSV").click()
-    lines = list(csv.DictReader(StringIO(saved.value.path().read_text(encoding="utf-8"))))
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="as JSON").click()
-    objects = json.loads(saved.value.path().read_text(encoding="utf-8"))
-    expected = sorted(
-        (row["eager_ms"] for row in rows() if row["device"] == "v100" and row["batch_size"] == 16 and row["eager_ms"]),
-        reverse=True,
-    )
-    assert [float(line["eager_ms"]) for line in lines if line["eager_ms"]] == expected
-    assert [each["eager_ms"] for each in objects if each["eager_ms"] is not None] == expected
-    assert len(lines) == len(objects) == chosen(device="v100", batch_size=16)
-
-
 def test_a_row_opens_its_interval_environment_and_command(page: Page, hosted_site: str) -> None:
     row = next(row for row in rows() if row["origin"] == "measured" and row["speedup_low"])
     visit(page, hosted_site, f"#device={row['device']}&model={row['model']}&origin=measured")
@@ -195,8 +163,6 @@ def test_a_row_opens_its_interval_environment_and_command(page: Page, hosted_sit
     expect(detail).to_contain_text(f"(from {row['speedup_low']:.2f}× to {row['speedup_high']:.2f}×)")
     expect(detail).to_contain_text(row["transformers"])
     expect(detail.locator("pre")).to_have_text(row["command"])
-    expect(detail.locator("circle.eager").first).to_be_visible()
-    assert detail.locator("circle.eager").count() == detail.locator("circle.compiled").count()
     page.keyboard.press("Enter")
     expect(detail).to_have_count(0)
 

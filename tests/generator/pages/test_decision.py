@@ -69,7 +69,7 @@ def test_throughput_is_what_the_source_printed_and_the_newest_torch_comes_first(
 
 
 def test_each_source_has_its_words_once() -> None:
-    text = decision.form(Atlas(shipped(), load_language("en")), Addresses(), "models/families/each/")
+    text = decision.form(Atlas(shipped(), load_language("en")), Addresses(), "models/families/each/", "explorer/")
     texts = json.loads(html.unescape(re.findall(r'data-texts="([^"]*)"', text)[0]))
     told = {row["source"] for each in by_device(shipped()).values() for row in unpacked(each)}
     assert told == set(texts["sources"]) >= {"timm", "paper-2023", "measured"}
@@ -97,8 +97,7 @@ def test_the_snippet_is_python() -> None:
 def test_the_form_begins_with_a_case_that_has_an_answer(tmp_path: Path) -> None:
     doubtful = measured(model="A", checkpoint="a/a", status=Status.UNSTABLE, reason="busy", figures=measurement())
     sound = measured()  # of a model and on a device that are known
-    html_of = decision.form(
-        Atlas(load(write(tmp_path, [doubtful, sound])), load_language("en")), Addresses(), "models/families/each/"
-    )
+    atlas = Atlas(load(write(tmp_path, [doubtful, sound])), load_language("en"))
+    html_of = decision.form(atlas, Addresses(), "models/families/each/", "explorer/")
     assert 'data-first=\'["vit", "ViT"]\'' in html_of
     assert json.loads(next(iter(by_device(load(tmp_path)).values())))["first"] == {"latency": "vit"}

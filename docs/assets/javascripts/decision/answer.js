@@ -5,16 +5,13 @@ import { count, number, ratio } from "../numbers.js"
 import { element, isolated, say } from "../words.js"
 import { reaching, recommend, total_s } from "./recommend.js"
 
-const items = list => list.map(each => element("li", {}, each))
 const three = x => 2 - Math.floor(Math.log10(Math.abs(x))) // decimals of what follows from several figures
 
 // Full-width signs include their space.
 const inARow = facts => facts.filter(Boolean).flatMap(fact => [isolated(fact), fact.endsWith("）") ? "· " : "\u00a0· "]).slice(0, -1)
 
-const variant = row => [`PyTorch\u00a0${row.torch}`, row.compile_mode, row.dtype, row.dynamic !== "auto" && `dynamic=${row.dynamic}`]
-
 // `texts` are the words, `snippets` the code of a program, and `whole` the address of the page with all figures, if this
-// is the short form. `names` are those of models and tasks, `models` the models by slug, and `devices` names by slug.
+// is the short form. `names` are those of models, `models` the models by slug, and `devices` names by slug.
 export const makeAnswers = ({ texts, snippets, whole, families, names, models, devices }) => {
   const callCount = (x, digits) => (x === "inf" ? texts.never : count(x, digits))
   const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
@@ -60,7 +57,7 @@ export const makeAnswers = ({ texts, snippets, whole, families, names, models, d
       reason: say(reason, { device: isolated(devices[asked.device]), speedup: times(speedup), low, high, near_low, near_high }),
       facts: inARow([names[row.model], devices[asked.device], row.input_size]),
       about: [...say(texts.estimate.error, off), " ", ...say(texts.estimate.ways[way], ofFamily)],
-      items: items(relatives.map(relative)),
+      items: relatives.map(each => element("li", {}, relative(each))),
       toMeasure: command(row.model) && texts.estimate.measure,
       command: command(row.model),
     }
@@ -102,7 +99,8 @@ export const makeAnswers = ({ texts, snippets, whole, families, names, models, d
     }
     const sizes = { size: isolated(count(row.batch_size)), batch: isolated(count(asked.batch)) }
     const isNear = !asked.isThroughput && row.batch_size !== asked.batch
-    const told = [...variant(row), row.input_size, source.name]
+    const dynamic = row.dynamic !== "auto" && `dynamic=${row.dynamic}`
+    const told = [`PyTorch\u00a0${row.torch}`, row.compile_mode, row.dtype, dynamic, row.input_size, source.name]
     const saved = asked.cache === "cold" && figures.break_even && row.warm.calls && row.cold.calls && row.warm.calls[0] !== "inf"
     const warm = saved && say(texts.with_cache, { warm: exact(row.warm.calls, callCount), break_even: exact(row.cold.calls, callCount) })
     const short = { warm, headline, near: isNear && say(texts.nearest, sizes), reason: say(reason, values) }
@@ -119,37 +117,11 @@ export const makeAnswers = ({ texts, snippets, whole, families, names, models, d
     }
   }
 
-  // How many models of a task have each outcome.
-  const tally = (rows, asked) => {
-    const firsts = [...Map.groupBy(rows, row => row.model).values()].map(([best]) => best)
-    const counts = [...Map.groupBy(firsts, row => outcome(row, asked))]
-    const line = ([name, group]) => say(texts.tally, { outcome: texts.outcomes[name][0], count: isolated(count(group.length)) })
-    return { headline: names[asked.model], items: items(counts.map(line)) }
-  }
-
   const missing = asked => {
     const [headline, reason] = words(undefined, asked)
     const [model, device] = [names[asked.model] ?? asked.model, devices[asked.device]].map(isolated)
     const toMeasure = command(asked.model) && texts.estimate.thin
     return { headline, reason: say(reason, { model, device }), toMeasure, command: command(asked.model) }
-  }
-
-  // All records of a choice. `choose` is called with the model that a reader selects in it.
-  const table = (rows, asked, choose) => {
-    const choice = row => element("button", { type: "button", onclick: () => choose(row.model) }, names[row.model])
-    const shown = figure => (figure ? number(figure[0], figure.at(-1)) : texts.unknown)
-    const kinds = asked.isThroughput ? ["eager_images_s", "compiled_images_s"] : ["eager_ms", "compiled_ms"]
-    const cells = row => ({
-      ...(choose && { model: choice(row) }),
-      recommendation: words(row, asked)[0],
-      ...(asked.isThroughput ? { batch: count(row.batch_size) } : { break_even: exact(row[asked.cache].calls, callCount) }),
-      compile_mode: inARow(variant(row)),
-      ...Object.fromEntries(kinds.map(kind => [kind, shown(row[kind])])),
-      origin: texts.sources[row.source].name,
-    })
-    const cell = (content, at) => element(at ? "td" : "th", at ? {} : { scope: "row" }, content)
-    const heads = Object.keys(cells(rows[0])).map(name => element("th", { scope: "col" }, texts.headings[name]))
-    return { heads, rows: rows.map(row => element("tr", {}, Object.values(cells(row)).map(cell))) }
   }
 
   // A program for a record.
@@ -173,5 +145,5 @@ export const makeAnswers = ({ texts, snippets, whole, families, names, models, d
     varying: texts.varying[asked.sizes],
     better: texts.better[`${asked.device} ${row.model} ${row.batch_size}`],
   })
-  return { single, tally, missing, table, program, outcome }
+  return { single, missing, program, outcome }
 }

@@ -8,17 +8,15 @@ import { element, filled, say } from "../words.js"
 import { makeAnswers } from "./answer.js"
 import { imageSizes, nearest, ranked, suggested, unpacked } from "./recommend.js"
 
-const KEPT = "atlas.case" // the last case of each question, and the question that was asked last
-
 export const start = root => {
   const texts = JSON.parse(root.dataset.texts)
-  const { whole, families } = root.dataset
+  const { whole, families, explorer } = root.dataset
   const [form, answer, more] = ["form", ".decision-answer", "[data-more]"].map(each => root.querySelector(each))
   const [answerTemplate, moreTemplate] = root.querySelectorAll("template")
   const { question, device, size, batch, calls, cache } = form.elements
   const devices = [...device.options]
   const [slug, label] = JSON.parse(root.dataset.first)
-  const names = { [slug]: label, ...texts.tasks } // of models and tasks, also of those that another device has
+  const names = { [slug]: label } // of models, also of those that another device has
   const models = new Map() // of all devices that were chosen
   const model = modelChoice(form.elements.model, names)
   const devicesByName = Object.fromEntries(devices.map(({ value, text }) => [value, text]))
@@ -27,11 +25,10 @@ export const start = root => {
   let records = { rows: [], models: new Map(), families: [] } // of the chosen device
   let wantedSize
 
-  // State: in the address, and kept for the next visit. A browser may refuse to keep it, and nothing depends on it.
+  // State: in the address
 
   const state = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => value))
   const address = () => `#${new URLSearchParams(state())}`
-  const kept = () => __md_get(KEPT) ?? {}
   // The devices with records for the question, one of which is chosen.
   const offerDevices = chosen => {
     device.replaceChildren(...devices.filter(({ dataset }) => dataset.answers.split(" ").includes(question.value)))
@@ -39,8 +36,7 @@ export const start = root => {
     if (!device.value) device.selectedIndex = 0
   }
   const read = () => {
-    const before = kept()
-    const given = new URLSearchParams(!whole && location.hash.includes("=") ? location.hash.slice(1) : before[before.question])
+    const given = new URLSearchParams(!whole && location.hash.includes("=") ? location.hash.slice(1) : "")
     device.replaceChildren(...devices)
     fill(form, given)
     wantedSize = given.get("size")
@@ -71,9 +67,9 @@ export const start = root => {
   }
 
   // Offers a choice of image size, where there is one to make, and returns its rows. Records without a size belong to each.
-  const ofSize = (rows, isOne) => {
+  const ofSize = rows => {
     const { sizes, usual } = imageSizes(rows, records.rows)
-    const chosen = isOne && sizes.length > 1 ? [wantedSize, size.value, usual].find(each => sizes.includes(each)) : ""
+    const chosen = sizes.length > 1 ? [wantedSize, size.value, usual].find(each => sizes.includes(each)) : ""
     if (!whole) {
       size.replaceChildren(...sizes.map(each => new Option(each)))
       show(size, chosen)
@@ -85,10 +81,8 @@ export const start = root => {
     const isThroughput = question.value === "throughput"
     // The short form answers from the rows of the matrix beside it.
     const offered = records.rows.filter(row => row.workload === question.value && (!whole || row.leads))
-    model.offer(suggested(offered, records, texts.tasks))
-    const isOne = !(model.value in texts.tasks)
-    const mine = offered.filter(row => [row.model, row.task].includes(model.value))
-    const known = ofSize(mine, isOne)
+    model.offer(suggested(offered, records))
+    const known = ofSize(offered.filter(row => row.model === model.value))
     show(batch, !isThroughput)
     const batches = [...new Set(known.map(row => row.batch_size))].filter(Boolean).sort((a, b) => a - b)
     batch.list.replaceChildren(...batches.map(value => element("option", { value })))
@@ -102,37 +96,29 @@ export const start = root => {
 
     const asked = { cache: "cold", ...state(), isThroughput, calls: Number(calls.value), batch: Number(batch.value) }
     const measured = isThroughput ? known : known.filter(row => row.batch_size === nearest(known, asked.batch))
-    const found = ranked(measured, asked.calls, asked.cache)
-    const recorded = found.filter(row => row.origin !== "estimated").map(row => ({ ...row, estimate: undefined }))
-    const [best] = found
-    answer.classList.toggle("estimated", Boolean(isOne && best?.estimate))
-    const told = !best ? answers.missing(asked) : isOne ? answers.single(best, asked) : answers.tally(recorded, asked)
+    const [best] = ranked(measured, asked.calls, asked.cache)
+    answer.classList.toggle("estimated", Boolean(best?.estimate))
+    const told = best ? answers.single(best, asked) : answers.missing(asked)
     answer.replaceChildren(filled(answerTemplate, name => told[name]))
     if (whole) return (more.href = whole + address())
-    const isProgram = best && isOne && !best.estimate && answers.outcome(best, asked) !== "eager-failed"
-    const hasMore = recorded[Number(isOne && !best?.estimate)]
-    const table = hasMore && answers.table(recorded, asked, isOne ? undefined : pick)
-    const further = { ...(isProgram && answers.program(best, asked)), ...table }
+    const isProgram = best && !best.estimate && answers.outcome(best, asked) !== "eager-failed"
+    const further = isProgram ? answers.program(best, asked) : {}
     more.replaceChildren(filled(moreTemplate, name => further[name]))
-    more.querySelector("[data-link]").href = address()
+    const [toRecords, link] = more.querySelectorAll("p > a")
+    toRecords.href = `${explorer}#${new URLSearchParams({ workload: question.value, device: device.value, model: model.value })}`
+    toRecords.hidden = !measured.some(row => row.origin !== "estimated")
+    link.href = address()
   }
 
   // What a reader does
 
   const choose = async () => {
     if (!(await settle())) return
-    __md_set(KEPT, { ...kept(), question: question.value, [question.value]: state() })
     if (form.checkValidity() && !whole) history.replaceState(history.state, "", address())
   }
-  const pick = slug => {
-    model.value = slug
-    choose()
-    form.elements.model.focus()
-  }
   const ask = () => {
-    const before = kept()[question.value] ?? {}
-    offerDevices(before.device ?? device.value)
-    model.value = before.model ?? ""
+    offerDevices(device.value)
+    model.value = ""
     choose()
   }
   // A model that nobody measured has a family if its name begins with that of one.
@@ -168,8 +154,7 @@ export const start = root => {
   form.addEventListener("focusin", settle, { once: true }) // before the reader has chosen
   if (!whole) root.nextElementSibling.open = false
   model.value = slug
-  const first = JSON.stringify([question.value, device.value, model.value])
   read()
-  if (whole && first === JSON.stringify([question.value, device.value, model.value])) use(unpacked(JSON.parse(root.dataset.rows)))
+  if (whole) use(unpacked(JSON.parse(root.dataset.rows)))
   else settle()
 }

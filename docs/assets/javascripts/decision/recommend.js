@@ -20,12 +20,12 @@ export const unpacked = ({ count, models, first, columns, figures, estimates, sa
   const rows = Array.from({ length: count }, (_, at) => row(at))
   const guess = (way, speedup, family, relatives) => ({ ...estimates.ways[way], way, speedup, family, relatives, same })
   for (const [at, input_size, speedup, way, family, relatives] of estimates.models) {
-    const [model, { task }] = described[at]
+    const [model] = described[at]
     const estimate = guess(way, speedup, family, relatives)
     // It stands with the newest row of its model and image size, if there is one.
     const beside = rows.find(row => row.workload === "throughput" && row.age === 0 && row.model === model && row.input_size === input_size && !row.speedup && row.eager_images_s)
     if (beside) beside.estimate = estimate
-    else rows.push({ ...UNMEASURED, model, task, input_size, estimate })
+    else rows.push({ ...UNMEASURED, model, input_size, estimate })
   }
   for (const [family, speedup] of estimates.families) rows.push({ ...UNMEASURED, model: `family:${family}`, estimate: guess("family", speedup, family, []) })
   return { rows, models: new Map(described), first, families: estimates.families.map(([family]) => family) }
@@ -33,7 +33,7 @@ export const unpacked = ({ count, models, first, columns, figures, estimates, sa
 
 // The row of an estimate that stands alone.
 const NO_COST = { ready_s: null, calls: null }
-const UNMEASURED = { origin: "estimated", workload: "throughput", leads: false, status: "pass", verdict: "unknown", age: 0, batch_size: 0, task: "", input_size: "", speedup: null, cold: NO_COST, warm: NO_COST }
+const UNMEASURED = { origin: "estimated", workload: "throughput", leads: false, status: "pass", verdict: "unknown", age: 0, batch_size: 0, input_size: "", speedup: null, cold: NO_COST, warm: NO_COST }
 
 // The ends of an interval around a speedup, whose reach is in natural logarithms.
 export const reaching = (speedup, reach) => [speedup / Math.exp(reach), speedup * Math.exp(reach)]
@@ -86,13 +86,8 @@ export const imageSizes = (rows, all) => {
   return { sizes, usual: sizes.toSorted((a, b) => count(b) - count(a))[0] }
 }
 
-// The models, families and, where they have few models, tasks that rows have.
-const MOST_MODELS = 50 // of a task that are shown together
-export const suggested = (rows, { models, families }, tasks) => {
-  const known = Map.groupBy(rows, row => row.model)
-  const few = Object.keys(tasks).filter(task => {
-    const size = new Set(rows.filter(row => row.task === task).map(row => row.model)).size
-    return size && size <= MOST_MODELS
-  })
-  return [...[...models.keys(), ...families.map(family => `family:${family}`)].filter(slug => known.has(slug)), ...few]
+// The models and families that rows have.
+export const suggested = (rows, { models, families }) => {
+  const known = new Set(rows.map(row => row.model))
+  return [...models.keys(), ...families.map(family => `family:${family}`)].filter(slug => known.has(slug))
 }

@@ -1,4 +1,4 @@
-// The records and values derived from them. Pure: takes columns, returns rows, counts, pairs and files.
+// The records and values derived from them. Pure: takes columns, returns rows, counts and pairs.
 
 export const isKnown = value => (value ?? "") !== ""
 
@@ -82,19 +82,4 @@ const pair = (first, second, unit) => {
   })
   const both = Object.create(first, { doubtful: { value: first.doubtful || second.doubtful } })
   return Object.assign(both, { id: `${first.id}-${second.id}`, first, second }, Object.fromEntries(figures))
-}
-
-const plain = value => (value === Infinity ? "inf" : (value ?? null))
-
-// Prevents formulas in spreadsheets: see generator/pages/downloads.py.
-const field = value => {
-  const told = plain(value) ?? ""
-  const text = typeof told === "string" && /^[=+\-@\t\r']/.test(told) ? `'${told}` : String(told)
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-// Columns of rows as files: unknown is empty or null, never is inf.
-export const asFile = {
-  csv: (rows, names) => [names, ...rows.map(row => names.map(name => row[name]))].map(line => `${line.map(field).join(",")}\n`).join(""),
-  json: (rows, names) => JSON.stringify(rows.map(row => Object.fromEntries(names.map(name => [name, plain(row[name])]))), null, 1),
 }

@@ -3,11 +3,10 @@
 import { loader } from "../files.js"
 import { fill, modelChoice } from "../forms.js"
 import { count } from "../numbers.js"
-import { element, filled, isolated, say } from "../words.js"
+import { filled, isolated, say } from "../words.js"
 import { makeChart } from "./chart.js"
-import { asFile, unpack } from "./data.js"
+import { unpack } from "./data.js"
 import { makeDetails } from "./details.js"
-import { drawStrip } from "./strip.js"
 import { makeTable } from "./table.js"
 import { makeView, QUESTION } from "./view.js"
 
@@ -23,7 +22,7 @@ export const start = async root => {
   names.model = ofModels(([name]) => name)
   texts.links.model = ofModels(([, address]) => address && root.dataset.root + address)
   const view = makeView(texts, rows, ofModels(([, , checkpoint]) => checkpoint))
-  const more = () => load(root.dataset.details, ({ columns, names }) => (add(columns), names))
+  const more = () => load(root.dataset.details, add)
 
   const [all, detail] = root.querySelectorAll("template")
   root.replaceChildren(all.content)
@@ -77,20 +76,13 @@ export const start = async root => {
     await more()
     return row.second ? [row.first, row.second].map(each => panel(each, isolated(view.named(each, compare.value)))) : [panel(row)]
   }
-  const panel = (row, side) => {
-    const made = filled(detail, name => (name === "side" ? side : content(row, name)))
-    const strip = made.querySelector(".explorer-rounds")
-    const draw = rounds => rounds[row.id] && drawStrip(strip, rounds[row.id], says)
-    if (row.compiled_samples) load(`${root.dataset.rounds}${row.device}.json`).then(draw, () => {}) // the source may have none
-    return made
-  }
+  const panel = (row, side) => filled(detail, name => (name === "side" ? side : content(row, name)))
   const resort = by => {
     sort.value = by
     act()
   }
   const drawTable = makeTable(root, texts, view, details, resort)
   const drawChart = makeChart(root.querySelector("figure"), texts, view)
-  let shown
   let waiting
   const update = () => {
     offerSides()
@@ -100,7 +92,7 @@ export const start = async root => {
       return update()
     }
     offer(left)
-    shown = drawTable(state(), rows)
+    drawTable(state(), rows)
     tally.replaceChildren(...say(says.rows, { count: isolated(count(rows.length)) }))
     drawChart(state(), rows)
     link.href = address()
@@ -119,14 +111,6 @@ export const start = async root => {
   })
   root.querySelector("[type=reset]").onclick = () => setTimeout(act) // once it is done
   form.onsubmit = () => false
-  for (const button of root.querySelectorAll("[data-save]"))
-    button.onclick = async () => {
-      const kind = button.dataset.save
-      const content = asFile[kind](shown, view.saved(state(), await more()))
-      const anchor = element("a", { href: URL.createObjectURL(new Blob([content])), download: `compile-atlas.${kind}` })
-      anchor.click()
-      setTimeout(() => URL.revokeObjectURL(anchor.href), 1000)
-    }
   const follow = () => {
     if (!root.isConnected) removeEventListener("hashchange", follow)
     else if (location.hash.includes("=")) read()

@@ -7,7 +7,6 @@ import { figureTexts, isShare, tick } from "./figures.js"
 export const QUESTION = "workload"
 const UNITS = { latency: "ms", throughput: "images_s" } // of the figures that answer a question
 const COORDINATES = ["model", "device", "batch_size", "compile_mode", "torch", "dtype", "layout", "origin"]
-const PAIR_FIGURES = ["eager", "compiled"].flatMap(kind => [`${kind}_first`, `${kind}_second`, `${kind}_speedup`])
 // The conclusion follows the name: a phone shows both. Sources come last.
 const COLUMNS = [
   ...["model", "speedup", "verdict", "device", "batch_size", "compile_mode", "break_even_calls", "torch", "layout"],
@@ -90,7 +89,6 @@ export const makeView = (texts, rows, checkpoints) => {
 
   return {
     named,
-    rank,
     // The rows of a state, pairs if it compares two values, and for each filter the values that would leave some.
     rows: state => {
       const wanted = Object.fromEntries(texts.filters.map(column => [column, column === state.compare ? "" : state[column]]))
@@ -98,11 +96,10 @@ export const makeView = (texts, rows, checkpoints) => {
       const { found, left } = select(all, wanted, QUESTION, fits(state))
       return { rows: state.compare ? pairs(found, state, unit(state)) : found, left }
     },
-    ordered: (rows, columns, { sort, group }) => {
+    ordered: (rows, columns, { sort }) => {
       const [, isDescending, id] = /^(-?)(.*)$/.exec(sort)
       const column = columns.find(each => each.id === id)
-      const inOrder = column ? sorted(rows, column.rank ?? (row => row[id]), isDescending) : rows
-      return group ? sorted(inOrder, row => rank(row, group)) : inOrder
+      return column ? sorted(rows, column.rank ?? (row => row[id]), isDescending) : rows
     },
     // Columns in which nothing is worth showing are left out.
     columns: (state, rows) => {
@@ -112,15 +109,13 @@ export const makeView = (texts, rows, checkpoints) => {
         : COLUMNS.filter(id => !id.endsWith(otherUnit)).map(id => (id in names ? coordinate(id) : measured(id)))
       return columns.filter(({ id, isWorthIt = row => isKnown(row[id]) }, at) => !at || !rows.length || rows.some(isWorthIt))
     },
-    // The columns of a file with these rows; `all` are those of the records.
-    saved: (state, all) => (state.compare ? [...coordinates(state), ...PAIR_FIGURES] : all),
     axes: state => {
       const [x, y] = ["eager", "compiled"].map(kind => `${kind}_${unit(state)}`)
       if (!state.compare) return { x: axis(x), y: axis(state.chart, state.chart === y && { same: "x" }) }
       const [first, second] = sides("compiled", state).map(({ id, heading }) => axis(y, { id, label: heading, same: "x" }))
       return { x: first, y: second }
     },
-    colouredBy: ({ compare, group }) => (compare ? (compare === "device" ? "model" : "device") : group || "device"),
+    colouredBy: ({ compare, device }) => (compare === "device" || device ? "model" : "device"),
     described: row => COORDINATES.slice(0, -1).map(id => named(row, id)),
     // The values of a column that can be compared, and two of them that rows of the question have.
     comparable: (column, question) => {
