@@ -1,9 +1,8 @@
-"""Match what a user typed to a member of a closed set or a path. Unknown names get suggestions."""
+"""Match what a user typed to a member of a closed set or a folder. Unknown names get suggestions."""
 
 from __future__ import annotations
 
 import difflib
-import stat
 from collections.abc import Collection
 from pathlib import Path
 
@@ -35,20 +34,3 @@ def folder(path: str | Path) -> Path:
     if not nearest.is_dir():
         raise AtlasError(FILE_IN_THE_WAY, where=str(nearest), remedy="choose a folder, or move the file")
     return Path(path)
-
-
-def existing(path: Path) -> Path:
-    """Return `path`. Raises `AtlasError` if it does not exist, or is neither a file nor a folder."""
-    if not path.exists():
-        raise AtlasError("there is no such file or directory", where=str(path), remedy="check the path")
-    return path if path.is_dir() else plain_file(path)
-
-
-def plain_file(path: Path) -> Path:
-    """Return `path`, which can be read to its end.
-
-    Raises `AtlasError` for a pipe, a device or a folder; `OSError` if it is missing.
-    """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise AtlasError("is not a regular file", where=str(path), remedy="give the path of a regular file")
-    return path

@@ -38,7 +38,7 @@ main = Commands(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
     commands=(
         *(install.install_command, list_command, run.run_command, compare.compare_command, doctor.doctor_command),
-        *(doctor.selfcheck_command, exchange.check_command, exchange.import_command, exchange.export_command),
+        *(doctor.selfcheck_command, exchange.check_command, exchange.import_command),
         examples.examples_command,
     ),
 )

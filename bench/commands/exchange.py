@@ -1,4 +1,4 @@
-"""`check`, `import`, `export`: validate record files, and convert them from and to other formats.
+"""`check` and `import`: validate record files, and make them from other formats.
 
 python -m bench check
 """
@@ -16,7 +16,7 @@ import click
 from bench.choices import folder
 from bench.commands import FOUND_FAULTS, OK, PUBLISHED, OneOf, display_path
 from bench.errors import AtlasError, counted
-from bench.exchange.transfer import ImportOptions, export, import_, importers
+from bench.exchange.transfer import ImportOptions, import_, importers
 from bench.records.record import COMPILE_MODES, DEVICES, DTYPES, RESULTS
 
 PATH = click.Path(path_type=Path)
@@ -70,14 +70,3 @@ def import_command(source: str, files: tuple[Path, ...], out: Path, **details: A
             click.echo(f"  {count} {status}")
         for flag, count in Counter(flag for record in records for flag in record.flags).most_common():
             click.echo(f"  {count} flagged {flag}")
-
-
-@click.command("export")
-@click.argument("paths", nargs=-1, type=PATH)
-@click.option("--out", type=PATH, required=True, metavar="FILE", help="The file to write.")
-def export_command(paths: Sequence[Path], out: Path) -> None:
-    """Write records as CSV.
-
-    It has one row per record and one column per field. PATHS are files or folders; without any, the whole atlas.
-    """
-    click.echo(f"{counted(export(paths or [RESULTS], out), 'record')}: {display_path(out)}")

@@ -20,7 +20,7 @@ from bench.machine import version
 from bench.measuring.variants import VARIANTS
 from bench.plans.checkpoints import identify
 from bench.plans.messages import Machine, Recipe, Weights
-from bench.plans.models import MODELS, find
+from bench.plans.models import BY_CHECKPOINT, find
 from bench.plans.profiles import PROFILES, Profile
 from bench.records.record import Task
 
@@ -72,7 +72,7 @@ def _of_checkpoint(options: SimpleNamespace, checkpoint: str) -> Recipe:
     """Return the recipe of a checkpoint. One in a local folder has a name and a digest."""
     weights: Weights = options.weights or "pretrained"
     directory = Path(checkpoint)
-    known = next((spec for spec in MODELS if spec.checkpoint == checkpoint), None)
+    known = BY_CHECKPOINT.get(checkpoint)
     if options.name is not None and (known or not directory.is_dir()):
         remedy = "omit it: a hub checkpoint is identified by its ID"
         raise AtlasError("only applies to a checkpoint in a local folder", where="--name", remedy=remedy)

@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from bench.choices import existing
 from bench.errors import AtlasError
 from bench.records import scrub
 from bench.records.documents import EXAMPLES, SELFCHECKS, read_capture, read_selfcheck
@@ -59,7 +58,7 @@ class Problem:
 
 def check(paths: Iterable[Path]) -> Iterator[Problem]:
     """Yield the problems of all files at or below `paths`. Raises `AtlasError` for a path that does not exist."""
-    for file in dict.fromkeys(file for path in paths for file in files(existing(path))):
+    for file in dict.fromkeys(file for path in paths for file in files(path)):
         try:
             if file.parent.name in READERS:
                 READERS[file.parent.name](file)
@@ -70,7 +69,9 @@ def check(paths: Iterable[Path]) -> Iterator[Problem]:
 
 
 def files(path: Path) -> list[Path]:
-    """Return the run files at or below `path`, then the documents. Raises `AtlasError` for a file that is neither."""
+    """Return the run files at or below `path`, then the documents. Raises `AtlasError` for a path of neither."""
+    if not path.exists():
+        raise AtlasError("there is no such file or directory", where=str(path), remedy="check the path")
     if path.is_file():
         if not path.name.removesuffix(COMPRESSED).endswith(SUFFIX) and path.parent.name not in READERS:
             remedy = f"give a run file, such as bench/results/measured/….{SUFFIX[1:]}, or a folder with run files"
@@ -160,7 +161,7 @@ def _faults_of_a_side(name: str, samples: Samples, record: Record) -> Iterator[F
 
 def _calls(samples: Samples) -> list[float]:
     """Return the latencies of all calls in ms, or the published latency if there are no calls."""
-    published = [] if samples.published_ms is None else [samples.published_ms]
+    published = [] if samples.published_mean_ms is None else [samples.published_mean_ms]
     return [call for each in samples.rounds_ms for call in each] or published
 
 

@@ -1,4 +1,4 @@
-"""Import records from other formats, one run file per run, and export them as CSV.
+"""Import records from other formats, one run file per run.
 
 `import_` takes a source and `ImportOptions`, the arguments of `bench import`; it asks the importer of the source, which
 reads its CSV files with `rows`.
@@ -9,24 +9,23 @@ reads its CSV files with `rows`.
 from __future__ import annotations
 
 import csv
+import gzip
 import importlib
 import io
-import json
 import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from bench import durable
-from bench.choices import existing, pick, plain_file
+from bench.choices import pick
 from bench.errors import AtlasError, counted, unwritable
 from bench.records.record import Record, Source
-from bench.records.run_file import COMPRESSED, SUFFIX, compressed, decode, encode, read, readable, run_files
+from bench.records.run_file import COMPRESSED, SUFFIX, decode, encode, readable
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Whole = Annotated[int, msgspec.Meta(gt=0, lt=2**24)]
@@ -131,7 +130,7 @@ def _fault(error: msgspec.ValidationError, known: Mapping[str, str]) -> str:
 def _text(path: Path) -> str:
     """Return the content of a UTF-8 file. Raises `AtlasError`."""
     try:
-        return plain_file(path).read_bytes().decode("utf-8-sig")  # keeps line ends within quotes
+        return path.read_bytes().decode("utf-8-sig")  # keeps line ends within quotes
     except UnicodeDecodeError:
         raise AtlasError("is not UTF-8 text", where=str(path), remedy="save it as UTF-8") from None
     except OSError as error:
@@ -172,7 +171,7 @@ def import_(source: str, options: ImportOptions, out: Path) -> dict[Path, list[R
         for run, records in runs.items():
             plain, packed = out / f"{run}{SUFFIX}", out / f"{run}{SUFFIX}{COMPRESSED}"
             path, former = (packed, plain) if len(records) >= COMPRESS_FROM else (plain, packed)
-            durable.write(path, compressed(contents[run]) if path == packed else contents[run])
+            durable.write(path, gzip.compress(contents[run], 9, mtime=0) if path == packed else contents[run])
             former.unlink(missing_ok=True)  # an earlier import may have had more lines, or fewer
             files[path] = records
     except OSError as error:
@@ -189,32 +188,3 @@ def _line(record: Record) -> bytes:
         raise AtlasError(f"not a record: {error}", where=where, remedy=AGAIN) from None
     decode(line, where)
     return line
-
-
-def export(paths: Sequence[Path], out: Path) -> int:
-    """Write the records of all run files at or below `paths` to `out` as CSV, and return their number.
-
-    There is one row per record and one column per field that a record has. The last columns, `derived.…`, hold
-    latencies and speedup computed from the raw samples. Raises `AtlasError`.
-    """
-    import pandas as pd  # noqa: PLC0415 - takes a while
-
-    from bench.statistics.cells import Cells  # noqa: PLC0415 - as above
-    from bench.statistics.processes import VARIANTS  # noqa: PLC0415
-
-    records = [record for path in paths for file in run_files(existing(path)) for record in read(file)]
-    if not records:
-        where = ", ".join(map(str, paths))
-        raise AtlasError("contains no records", where=where, remedy="measure something first: python -m bench run")
-    fields = [msgspec.to_builtins(record, builtin_types=(datetime,)) for record in records]
-    rows = pd.json_normalize(fields).convert_dtypes()
-    cells = Cells([[record.measurement] if record.measurement else [] for record in records])
-    rows["derived.eager_ms"], rows["derived.compiled_ms"] = (cells.latency(variant)[0] for variant in VARIANTS)
-    rows["derived.speedup"] = cells.speedup[0]
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        texts = rows.map(lambda value: json.dumps(value) if isinstance(value, list | tuple) else value)
-        texts.to_csv(out, index=False, lineterminator="\n")
-    except OSError as error:
-        raise unwritable(out, error) from None
-    return len(records)

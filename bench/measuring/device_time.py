@@ -15,7 +15,7 @@ CALLS = 5
 
 
 def busy_ms(device: torch.device, call: Callable[[int], object]) -> tuple[float, ...]:
-    """Return the busy time of the device in ms for each of `CALLS` calls; empty if the profiler does not know it.
+    """Return the busy time of the device in ms for each of `CALLS` calls; empty if the profiler sees none.
 
     `call` runs the call of this number and waits for the device. Of a CPU, it is the time in operators.
     """
@@ -30,7 +30,7 @@ def busy_ms(device: torch.device, call: Callable[[int], object]) -> tuple[float,
             call(number)
         events = [each for each in profile.events() if each.device_type.name == kind and not each.is_user_annotation]
         found.append(covered((each.time_range.start, each.time_range.end) for each in events) / 1e3)
-    return tuple(round(each, 6) for each in found)
+    return tuple(round(each, 6) for each in found) if all(found) else ()  # another tool may hold the profiler
 
 
 def covered(intervals: Iterable[tuple[float, float]]) -> float:

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -143,11 +144,7 @@ def _large_product(device: torch.device, dtype: torch.dtype) -> tuple[int, Calla
     rows = SMALLEST_PRODUCT
     while True:
         a, b = (torch.randn(rows, rows, dtype=dtype, device=device) for _ in range(2))
-        out = torch.empty_like(a)
-
-        def product(a: torch.Tensor = a, b: torch.Tensor = b, out: torch.Tensor = out) -> object:
-            return torch.mm(a, b, out=out)
-
+        product = partial(torch.mm, a, b, out=torch.empty_like(a))
         product()
         if rows == LARGEST_PRODUCT or _timed_s(product, device) >= LONG_S:
             return rows, product

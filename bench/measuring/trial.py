@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from bench.measuring import accuracy, graphs, sequence
-from bench.measuring.diagnostics import compared, examined, failure, samples_of
+from bench.measuring.diagnostics import compared, examined, failure, samples_of, told
 from bench.measuring.interference import DEVICE, RoundWatch
 from bench.measuring.pair import OUTPUTS, Pair, gradient_mode
 from bench.measuring.rounds import Subject, sample, timed, warm_up
@@ -44,19 +44,17 @@ def run(job: Job, send: Send, imports_s: float = 0.0) -> CellOutcome:
         pair = Pair(job)
     except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
         return failure(job, error, Status.EAGER_OOM)
+    steps = {"both": _run_both, "eager": _run_eager, "variant": _run_variant, "build": _build}
     with gradient_mode(job.cell):
-        if job.cell.sizes:
-            return sequence.run(pair, send)
-        steps = {"both": _run_both, "eager": _run_eager, "variant": _run_variant, "build": _build}
-        outcome = steps[job.role](pair, imports_s, send)
+        if pair.find_other_processes() and not job.allow_busy:
+            return CellOutcome(status=Status.SKIPPED, reason=BUSY)
+        outcome = sequence.run(pair, send) if job.cell.sizes else steps[job.role](pair, imports_s, send)
     loaded = pair.loaded
     return msgspec.structs.replace(outcome, input_size=loaded.input_size, has_random_head=loaded.has_random_head)
 
 
 def _run_both(pair: Pair, imports_s: float, send: Send) -> CellOutcome:
     """Measure eager and the variant in turn."""
-    if pair.find_other_processes() and not pair.job.allow_busy:
-        return CellOutcome(status=Status.SKIPPED, reason=BUSY)
     try:
         outputs = _eager_outputs(pair, send)
     except Exception as error:  # noqa: BLE001 - as above
@@ -72,8 +70,6 @@ def _run_both(pair: Pair, imports_s: float, send: Send) -> CellOutcome:
 
 def _run_eager(pair: Pair, _imports_s: float, send: Send) -> CellOutcome:
     """Measure eager alone, and leave its outputs in the folder of the job."""
-    if pair.find_other_processes() and not pair.job.allow_busy:
-        return CellOutcome(status=Status.SKIPPED, reason=BUSY)
     try:
         first, second = _eager_outputs(pair, send)
         measurement, disturbed = sampled(pair, (pair.eager,), send)
@@ -92,9 +88,19 @@ def _run_variant(pair: Pair, imports_s: float, send: Send) -> CellOutcome:
     if isinstance(measured, CellOutcome):
         return measured
     measurement, disturbed, compiled = measured
-    samples = pair.with_resources(pair.compiled, measurement.eager)
-    errors = compared(pair, torch.load(Path(pair.job.folder, OUTPUTS)), compiled)
-    measurement = msgspec.structs.replace(measurement, eager=Samples(), compiled=samples, accuracy=errors)
+    samples, failures, errors = measurement.eager, dict[str, str](), None
+    try:
+        samples = pair.with_resources(pair.compiled, samples)
+        errors = compared(pair, torch.load(Path(pair.job.folder, OUTPUTS)), compiled)
+    except Exception as error:  # noqa: BLE001 - the latencies are sampled, and worth more than what explains them
+        failures["accuracy"] = told(pair.job, error)
+    measurement = msgspec.structs.replace(
+        measurement,
+        eager=Samples(),
+        compiled=samples,
+        accuracy=errors if errors and accuracy.is_finite(errors) else None,
+        failures=failures,
+    )
     status, reason = _verdict(pair, measurement, errors, disturbed, repeats=True)
     return CellOutcome(status=status, reason=reason, measurement=measurement)
 

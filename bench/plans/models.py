@@ -17,9 +17,6 @@ from typing import Any
 from bench.choices import pick
 from bench.records.record import Task
 
-SHRUNKEN_LABEL = "{} (shrunken)"
-"""Label of a shrunken model, so that its records are not mistaken for those of the real one."""
-
 
 @dataclass(frozen=True)
 class ModelSpec:
@@ -46,7 +43,7 @@ class ModelSpec:
         """Return the same architecture with one layer, at 64×64 pixels."""
         return replace(
             self,
-            label=SHRUNKEN_LABEL.format(self.label),
+            label=f"{self.label} (shrunken)",  # so that its records are not mistaken for those of the real one
             config={**self.config, **self.shrunken},
             processor={**self.processor, **self.shrunken_processor},
             input_size=(64, 64),

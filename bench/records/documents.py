@@ -6,21 +6,19 @@ instead; see `bench.records.run_file`.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 
 from bench import durable
-from bench.choices import plain_file
 from bench.errors import AtlasError, unwritable
 from bench.records.record import RESULTS, Amount, Environment, Moment, Name
 from bench.records.run_file import file_slug
 
-SCHEMA = 1
+SCHEMA: Final = 1
 
 Lines = Annotated[
     str, msgspec.Meta(max_length=100_000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*\Z")
@@ -39,16 +37,6 @@ def write(document: object, path: Path) -> Path:
         raise unwritable(path, error) from None
 
 
-def check_writable(folder: Path) -> None:
-    """Raise `AtlasError` if nothing can be written into the folder. Call it before hours of measuring, not after."""
-    try:
-        durable.make_folder(folder)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise unwritable(folder, error) from None
-
-
 def read(path: Path, kind: type[D], command: str) -> D:
     """Read a document of type `kind`.
 
@@ -56,11 +44,7 @@ def read(path: Path, kind: type[D], command: str) -> D:
     """
     remedy = f"remove the file and create it again: {command}"
     try:
-        raw = msgspec.json.decode(plain_file(path).read_bytes())
-        found = raw.get("schema") if isinstance(raw, dict) else None
-        if found != SCHEMA:
-            raise AtlasError(f"schema version {found!r:.40} is not known", where=str(path), remedy=remedy)
-        return msgspec.convert(raw, kind)
+        return msgspec.json.decode(path.read_bytes(), type=kind)
     except (OSError, UnicodeError, RecursionError, msgspec.MsgspecError) as error:
         raise AtlasError(f"not a {kind.__name__.lower()}: {error}", where=str(path), remedy=remedy) from None
 
@@ -95,7 +79,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 class Selfcheck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All checks of one run, and their machine."""
 
-    schema: int
+    schema: Literal[1]
     taken_at: Moment  # UTC
     environment: Environment
     device: Name  # torch device type
@@ -132,7 +116,7 @@ CAPTURE_COMMAND = "python -m bench examples"
 class Capture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The programs, the JSON that each of them prints, and the machine."""
 
-    schema: int
+    schema: Literal[1]
     taken_at: datetime  # UTC
     device_name: Lines
     torch: Lines

@@ -223,12 +223,11 @@ class Samples(_Value, frozen=True):
     """Eager or compiled: the wall time of ``forward → synchronize``.
 
     `rounds_ms` holds every call of every round, in order. Round *i* of both variants was measured back to back. A
-    published variant holds the mean or median that its source printed, and rarely single calls, as one round.
+    published variant holds the mean that its source printed, and rarely single calls, as one round.
     """
 
     rounds_ms: tuple[Annotated[tuple[Milliseconds, ...], Meta(min_length=1)], ...] = ()
     published_mean_ms: Milliseconds | None = None
-    published_median_ms: Milliseconds | None = None
     published_images_s: PerSecond | None = None  # throughput as printed; no latency is derived from it
     batch_size: Images | None = None  # set if a source measured this variant at another batch size than the cell's
     device_ms: tuple[Milliseconds, ...] = ()  # busy time of the device in a call; of old records, between CUDA events
@@ -236,11 +235,6 @@ class Samples(_Value, frozen=True):
     peak_reserved_gb: Gigabytes | None = None
     minor_faults_per_call: Amount | None = None  # CPU only
     first_s: Seconds | None = None  # from the model in memory to its first output, without imports
-
-    @property
-    def published_ms(self) -> float | None:
-        """The latency that the source printed: its median if there is one, else its mean."""
-        return self.published_mean_ms if self.published_median_ms is None else self.published_median_ms
 
 
 PHASES = ("dynamo", "aot_autograd", "inductor")

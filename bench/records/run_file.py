@@ -24,9 +24,6 @@ from bench.records.record import MAX_NAME, SCHEMA, Name, Origin, Record, Seconds
 SUFFIX, COMPRESSED = ".jsonl", ".gz"
 """The end of the name of a run file, and what a compressed one adds to it."""
 
-MAX_LINE_BYTES = 16 * 1024 * 1024
-"""The longest line that a worker may answer. The samples of the longest permitted cell take less than a tenth of it."""
-
 
 _ALIKE = tuple(f'{{"schema":{version},'.encode() for version in range(11, SCHEMA + 1))
 """The beginnings of nearly all lines that today's types can read."""
@@ -192,11 +189,6 @@ def append(path: Path, records: Iterable[Record]) -> None:
 def run_of(path: Path) -> str:
     """Return the run that a file is named after."""
     return path.name.removesuffix(COMPRESSED).removesuffix(SUFFIX)
-
-
-def compressed(content: bytes) -> bytes:
-    """Return the content of a compressed file: the same for the same lines, whenever it is written."""
-    return gzip.compress(content, compresslevel=9, mtime=0)
 
 
 def file_slug(text: str) -> str:

@@ -24,7 +24,6 @@ from bench.errors import AtlasError, Complaint
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Machine
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending
-from bench.records import documents
 from bench.records.record import DOCTOR, RESULTS, Cell, Environment, Peaks, Record
 from bench.records.run_file import read
 from bench.running.progress import Reporter
@@ -76,7 +75,6 @@ def run(
             if not in_time:
                 break
             step = in_time[0]
-            documents.check_writable(run_file.path.parent)  # before hours of measuring, not after
             if clock() - looked >= LOOK_EVERY_S:
                 complaints, looked = list(examine()), clock()
             writer.warn(complaints)

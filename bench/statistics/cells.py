@@ -96,7 +96,7 @@ class Cells:
         """Return the geometric mean of the processes' medians in ms; where nothing was timed, the published figure."""
         value, low, high = np.exp(self.logs(variant).interval())
         low, high = self._alone(self[f"{variant}_latency"], self.processes.rounds_ms[variant].__getitem__, low, high)
-        return np.where(np.isnan(value), self.middle(f"{variant}_published_ms"), value), low, high
+        return np.where(np.isnan(value), self.middle(f"{variant}_published_mean_ms"), value), low, high
 
     @cached_property
     @np.errstate(all="ignore")
@@ -142,7 +142,9 @@ class Cells:
     def _published(self) -> tuple[Array, Array]:
         """The published latencies of eager and compiled, nan where their batches differ."""
         is_comparable = self["comparable"] > 0
-        eager, compiled = (_middle(np.where(is_comparable, self[f"{each}_published_ms"], np.nan)) for each in VARIANTS)
+        eager, compiled = (
+            _middle(np.where(is_comparable, self[f"{each}_published_mean_ms"], np.nan)) for each in VARIANTS
+        )
         return eager, compiled
 
     def _variant(self, variant: VariantName) -> dict[str, Array]:

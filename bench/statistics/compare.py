@@ -200,7 +200,7 @@ def _pooled(groups: Sequence[Sequence[Record]], variant: VariantName) -> Cells:
 
 def _is_timed(record: Record, variant: VariantName) -> bool:
     samples: Samples | None = getattr(record.measurement, variant, None)
-    if samples is None or not (samples.rounds_ms or samples.published_ms):
+    if samples is None or not (samples.rounds_ms or samples.published_mean_ms):
         return False
     return samples.batch_size in (None, record.cell.batch_size)
 

@@ -19,7 +19,7 @@ VariantName = Literal["eager", "compiled"]
 
 VARIANTS: tuple[VariantName, ...] = ("eager", "compiled")
 
-VARIANT_FIGURES = ("batch_size", "peak_memory_gb", "peak_reserved_gb", "published_ms", "published_images_s")
+VARIANT_FIGURES = ("batch_size", "peak_memory_gb", "peak_reserved_gb", "published_mean_ms", "published_images_s")
 """Numbers of a `Samples` that are read as they are; their names here have the variant before them."""
 
 PARTS: Mapping[str, Sequence[str]] = {

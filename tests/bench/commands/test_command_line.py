@@ -104,10 +104,6 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["run", "--time-budget", "3 minutes"], ["'3 minutes' is not a duration", "9m"]),
         (["run", "--out", "README.md/records"], ["is a file, but a folder is needed here", "choose a folder"]),
         (["run", "--out", ""], ["--out: the path is empty"]),
-        (
-            ["export", "bench/results/published/huggingface-2023.jsonl", "--out", "docs"],
-            ["docs: is a folder, but a file is needed here"],
-        ),
         (["run", "--checkpoint", "no such thing"], ["neither a local folder nor a Hugging Face Hub ID"]),
         (["run", "--checkpoint", "a/b"], ["--task"]),
         (["run", "--checkpoint", "a/b", "--task", "boxes"], ["choose one of image-classification, object-detection"]),

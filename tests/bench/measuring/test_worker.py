@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from test_worker_process import NO_VECTORS, job as plain_job
 from bench.measuring import roofline, trial
 from bench.measuring.build import Loaded, load
 from bench.measuring.interference import DEVICE, PROGRAMS
-from bench.measuring.pair import Pair
+from bench.measuring.pair import OUTPUTS, Pair
 from bench.plans.messages import CellOutcome, Job, Phase, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Measurement, Peaks, Samples, Status, Telemetry
@@ -122,6 +123,18 @@ def test_sides_in_processes_of_their_own_are_compared_by_what_eager_left(
     assert variant.measurement.eager.rounds_ms == ()
     assert variant.measurement.compiled.rounds_ms
     assert variant.measurement.accuracy.max_relative_error < 1e-6
+
+
+def test_outputs_that_cannot_be_compared_cost_no_latencies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(torch, "compile", captured)
+    trial.run(msgspec.structs.replace(job(), role="eager", folder=str(tmp_path)), lambda _: None)
+    left = tmp_path / OUTPUTS
+    right = torch.load(left)
+    for wrong in ([each * math.nan for each in right], [each[..., :1] for each in right]):
+        torch.save(wrong, left)
+        found = trial.run(msgspec.structs.replace(job(), role="variant", folder=str(tmp_path)), lambda _: None)
+        assert found.status == Status.FAIL_ACCURACY
+        assert msgspec.json.decode(msgspec.json.encode(found), type=CellOutcome).measurement.compiled.rounds_ms
 
 
 def test_memory_is_kept_unless_the_profile_or_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

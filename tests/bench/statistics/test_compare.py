@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import re
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from test_sweep import plan, record
 from bench.commands.comparison_report import report
 from bench.errors import AtlasError
 from bench.records.record import Environment, Measurement, Record, Samples, Status
-from bench.records.run_file import append, compressed
+from bench.records.run_file import append
 from bench.statistics.compare import Comparison, Side, compare, make_side, read_side
 
 PLANNED = {each.cell.model: each for each in plan("ViT", "BeiT", "ResNet", "DETR").planned}
@@ -194,7 +195,7 @@ def test_a_side_is_a_path_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {len(read_side(str(each), results).cells) for each in named} == {1}
     lines = (results / "measured" / "2026-01-02_some.jsonl").read_bytes()
     (results / "published").mkdir()
-    (results / "published" / "packed-2.9.1.jsonl.gz").write_bytes(compressed(lines))
+    (results / "published" / "packed-2.9.1.jsonl.gz").write_bytes(gzip.compress(lines))
     for name in ("packed-2.9.1", "published/packed-2.9.1.jsonl.gz"):
         assert len(read_side(name, results).cells) == 1
     with pytest.raises(AtlasError, match="is not known") as error:
