@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -17,9 +17,9 @@ from generator.data.registry import HeadingText
 from generator.figures.words import NAMES
 from generator.languages.glossary import load_glossary
 from generator.languages.language import Language, load_language
-from generator.languages.page_source import read_pages
+from generator.languages.page_source import mkdocs_yml, read_pages
 from generator.pages.expressions import Expressions
-from generator.pages.pages import render_pages
+from generator.pages.pages import emitted_by, expressions_of, render_pages
 from generator.pages.site_file import SiteFile
 
 GUIDE, GOLDEN = (Path(__file__).parent / name for name in ("guide", "golden"))
@@ -122,3 +122,10 @@ def expect_golden(folder: str, made: Mapping[str, str]) -> None:
 def copy_of_guide(folder: Path) -> Path:
     """A guide that a test may change."""
     return Path(shutil.copytree(GUIDE, folder / "guide"))
+
+
+def render(language: Language, results: Results, docs: Path = GUIDE.parents[1] / "docs") -> Iterator[SiteFile]:
+    """Every page, chart and download of the real guide in one language, each once."""
+    pages = tuple(render_pages(language, expressions_of(results, language), read_pages(docs, mkdocs_yml(docs.parent))))
+    yield from pages
+    yield from emitted_by(pages)

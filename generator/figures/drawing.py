@@ -32,7 +32,7 @@ WIDTH = 480
 """Width of a drawing in pixels. On a phone 390 pixels wide, its text is still taller than ten pixels."""
 
 Role = Literal[
-    "text", "muted", "grid", "zero", "eager", "compiled", "gain", "loss", "first", "second", "third", "fourth", "fifth"
+    "text", "muted", "grid", "zero", "eager", "compiled", "gain", "loss", "first", "second", "fourth", "fifth"
 ]
 COLOURS: Mapping[Role, tuple[str, str]] = {
     "text": ("#16202a", "#e3e9ef"),
@@ -45,7 +45,6 @@ COLOURS: Mapping[Role, tuple[str, str]] = {
     "loss": ("#a83a00", "#ffa366"),
     "first": ("#c69fe0", "#9d6cc0"),
     "second": ("#7a3f9d", "#c49ae0"),
-    "third": ("#4b1b69", "#ecd9fb"),
     "fourth": ("#9a4f78", "#cf8db0"),
     "fifth": ("#612746", "#f3cfe0"),
 }
@@ -113,12 +112,10 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line: its values at steps 1, 2, 3…, all positive, and its style."""
+    """One line: its values at steps 1, 2, 3…, all positive. That of eager is dashed."""
 
     values: tuple[float, ...]
     role: Role
-    width: float
-    dashed: bool = False
 
 
 Curves = tuple[Curve, ...]
@@ -356,9 +353,9 @@ def _draw_curves(canvas: Canvas, curves: Curves) -> None:
     axes.set_xticks([step for step in range(1, steps + 1) if step == 1 or step % max(steps // 5, 1) == 0])
     _draw_grid(axes, canvas.mirrored)
     for curve in curves:
-        style = "dashed" if curve.dashed else "solid"
+        style = "dashed" if curve.role == "eager" else "solid"
         at = range(1, len(curve.values) + 1)
-        axes.plot(at, curve.values, color=_light(curve.role), linewidth=curve.width, linestyle=style)
+        axes.plot(at, curve.values, color=_light(curve.role), linewidth=2, linestyle=style)
 
 
 def _draw_grid(axes: Axes, mirrored: bool) -> None:

@@ -102,8 +102,6 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "flag": {
         "dtype-not-stated": N_("the data type is not stated; the code of the source loads the weights as float32"),
         "batch-size-worded-unbatched": N_("the source calls it “unbatched”, which counts as batch size 1"),
-        "batch-size-not-stated": N_("the batch size is not stated"),
-        "compile-cache-not-stated": N_("whether the compile cache was empty is not stated"),
         "compile-mode-not-stated": N_("the compile mode is not stated"),
         "autocast-type-not-stated": N_("the data type that autocast used is not stated"),
         "weights-not-stated": N_("whether the weights were trained is not stated"),
@@ -116,7 +114,6 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "quota": N_("the container was allowed fewer cores than it could see"),
         "steal": N_("other virtual machines took CPU time"),
         "governor": N_("the CPU frequency governor was not set to performance"),
-        "compiler": N_("a tool that torch.compile needs was missing"),
         "gpu-processes": N_("other processes were using the GPU"),
         "gpu-slowdown": N_("the GPU was slowed down"),
         "gpu-power": N_("the power limit of the GPU was lowered"),

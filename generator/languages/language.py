@@ -114,7 +114,6 @@ class Language:
     messages: Mapping[Key, tuple[str, ...]] = field(default_factory=dict, compare=False)
     lines: Mapping[Key, int] = field(default_factory=dict, compare=False)  # in the catalog, for errors
     catalog: Path | None = None
-    source_url: str = ""  # of the catalog in the repository, "" if mkdocs.yml names no repository
 
     def translation(self, message: str, context: str | None = None) -> str | None:
         """Return the translation of a block or string, None if there is none. English translates to itself."""
@@ -240,15 +239,7 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
             remedy=f"run `python -m generator messages --language {code}` and translate {path.name}",
         )
     messages, lines = _published(path.read_bytes(), len(plural_forms(language.locale)), shown(path))
-    settings = locales.parent / "mkdocs.yml"
-    repository = _REPOSITORY.search(settings.read_text(encoding="utf-8")) if settings.is_file() else None
-    address = (
-        f"{repository[1].rstrip('/')}/blob/HEAD/{path.relative_to(locales.parent).as_posix()}" if repository else ""
-    )
-    return replace(language, messages=messages, lines=lines, catalog=path, source_url=address)
-
-
-_REPOSITORY = re.compile(r"^repo_url:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
+    return replace(language, messages=messages, lines=lines, catalog=path)
 
 
 @lru_cache(maxsize=8)  # parsing takes 0.1 s

@@ -19,9 +19,6 @@ from bench.errors import AtlasError
 from generator.languages import blocks, front_matter
 from generator.languages.front_matter import FrontMatter
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-"""The authored pages, in English."""
-
 EACH_PAGE = "each.md"
 """The file name of a page that is rendered once per device, model or family."""
 

@@ -150,7 +150,7 @@ def texts(atlas: Atlas, words: Words, link: Link) -> dict[str, Any]:
 
     The names of models are in the data: they are the same in all languages.
     """
-    gettext, rows = words.language.gettext, records(cause_rows(atlas.results.table))
+    rows = records(cause_rows(atlas.results.table))
     return {
         "names": _names(atlas, words),
         "links": {"device": {device.slug: link("device", device.slug) for device in atlas.devices}},
@@ -165,12 +165,6 @@ def texts(atlas: Atlas, words: Words, link: Link) -> dict[str, Any]:
             if column.explorer
         },
         "explained": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
-        # Notes of other sources stay in English.
-        "notes": {
-            "mean of 300 inferences on one image, after a warm-up": gettext(
-                "mean of 300 inferences on one image, after a warm-up"
-            )
-        },
         "says": _phrases(words.language),
         "failed": words.language.gettext("The records could not be loaded. The pages below show them as tables."),
     }

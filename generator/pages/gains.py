@@ -123,7 +123,6 @@ class SettingChange(NamedTuple):
     torch: str
     dtype: str  # the second one, where there are two
     speedups: Speedups
-    unequal: int  # models that are left out, since their batch sizes differ
 
 
 class LayoutPair(NamedTuple):
@@ -230,9 +229,9 @@ class Gains:
         for (device, torch), rows in grouped(self._results.sound(self._cells), "device", "torch"):
             base = rows[rows["dtype"] == BASE_DTYPE]
             for dtype in sorted(set(rows["dtype"]) - {BASE_DTYPE}):
-                speedups, unequal = _rates(base, rows[rows["dtype"] == dtype], "compiled")
+                speedups, _ = _rates(base, rows[rows["dtype"] == dtype], "compiled")
                 if speedups.count:
-                    found.append(SettingChange(device, torch, dtype, speedups, unequal))
+                    found.append(SettingChange(device, torch, dtype, speedups))
         return found
 
     @cached_property
@@ -243,9 +242,9 @@ class Gains:
         known = known.assign(speedup=known["channels_last_speedup"])
         for (device, torch, dtype, *_), rows in grouped(known, "device", "torch", "dtype", "origin", "workload"):
             usual = rows["layout"] == CONTIGUOUS
-            apart, unequal = _rates(rows[usual], rows[~usual], "eager")
+            apart, _ = _rates(rows[usual], rows[~usual], "eager")
             in_turn = Speedups(rows.dropna(subset=["speedup"]))
-            found += [SettingChange(device, torch, dtype, each, unequal) for each in (apart, in_turn) if each.count]
+            found += [SettingChange(device, torch, dtype, each) for each in (apart, in_turn) if each.count]
         return sorted(found, key=lambda each: -each.speedups.count)
 
     @property

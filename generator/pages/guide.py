@@ -89,8 +89,6 @@ class Guide:
     show. A catalog that cannot be read is a fault of its language alone: the others go on.
     """
 
-    address = ""
-    """The address of the site, for figures that are shown elsewhere; "" if it does not know its own."""
     has_folders = True
     """Whether a page ``a.md`` is served as ``a/``, not as ``a.html``: `use_directory_urls` of MkDocs."""
     settings: Mapping[str, Any]
@@ -135,7 +133,7 @@ class Guide:
             language = next(each for each in self.languages if each.code == code)
             if code in self.faults and language.catalog is None:
                 raise self.faults[code]
-            expressions = _expressions(self.results, language, self._templates, self.address, self.has_folders)
+            expressions = _expressions(self.results, language, self._templates, self.has_folders)
             self._editions[code] = Edition(language, tuple(render_pages(language, expressions, self._pages)))
         return self._editions[code]
 
@@ -173,8 +171,6 @@ def _language(locales: Path, code: str, _snapshot: Snapshot) -> Language:
 
 
 @lru_cache(maxsize=64)
-def _expressions(
-    results: Results, language: Language, _templates: Snapshot, address: str, has_folders: bool
-) -> Expressions:
+def _expressions(results: Results, language: Language, _templates: Snapshot, has_folders: bool) -> Expressions:
     """Return the expressions of a language, whose computed values serve all of its pages."""
-    return expressions_of(results, language, address, has_folders=has_folders)
+    return expressions_of(results, language, has_folders=has_folders)

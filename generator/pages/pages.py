@@ -1,6 +1,7 @@
 """Renders the pages of one language: authored Markdown, its translation and the records become finished Markdown.
 
-Takes a `Language`, the `Results` and the folder of authored pages, and yields `SiteFile`s: pages, charts and downloads.
+Takes a `Language`, its `Expressions` and the authored pages; `render_pages` yields a `PageFile` for each, which has its
+charts and downloads.
 A page is split into blocks, each block is replaced by its translation, and Jinja renders the result. A block without a
 translation stays English and is marked as such; a notice on the page counts them.
 """
@@ -12,7 +13,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
@@ -21,7 +21,7 @@ from generator.languages import blocks, front_matter, typography
 from generator.languages.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
 from generator.languages.front_matter import EACH
 from generator.languages.language import Language, Untranslated
-from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, mkdocs_yml, read_pages
+from generator.languages.page_source import EACH_PAGE, PageSource
 from generator.pages.expressions import Expressions
 from generator.pages.site_file import CARDS, SiteFile, relative_address
 
@@ -37,24 +37,12 @@ class Page:
     root: str  # from this page's folder to the root: "" or "../"
 
 
-def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[SiteFile]:
-    """Yield every page, chart and download of one language, each file once.
-
-    Raises `AtlasError` with the line of a page that names something that does not exist.
-    """
-    pages = tuple(render_pages(language, expressions_of(results, language), read_pages(docs, mkdocs_yml(docs.parent))))
-    yield from pages
-    yield from emitted_by(pages)
-
-
-def expressions_of(results: Results, language: Language, address: str = "", *, has_folders: bool = True) -> Expressions:
-    """Return the expressions for the pages of one language. `address` is the site's, "" if unknown."""
+def expressions_of(results: Results, language: Language, *, has_folders: bool = True) -> Expressions:
+    """Return the expressions for the pages of one language."""
     from generator.pages.vocabulary import vocabulary
 
     emitted: list[SiteFile] = []
-    site = address and f"{address}{language.prefix}"
-    names = vocabulary(results, language, emitted.append, site, has_folders=has_folders)
-    return Expressions(names, emitted)
+    return Expressions(vocabulary(results, language, emitted.append, has_folders=has_folders), emitted)
 
 
 def render_pages(language: Language, expressions: Expressions, sources: Iterable[PageSource]) -> Iterator[PageFile]:
@@ -92,20 +80,19 @@ class Translated:
     front: Mapping[str, Any]
     missing: int
     total: int
-    first_line: int = 1  # line in the catalog of the first message without a translation
 
 
 def translate(source: PageSource, language: Language) -> Translated:
     """Return the page with every block replaced by its translation, or marked as untranslated."""
     total = 0
-    missing: list[str] = []
+    missing = 0
 
     def translated(message: str, *, attribute: bool) -> str | None:
-        nonlocal total
+        nonlocal total, missing
         total += 1
         translation = language.translation(message)
         if translation is None:
-            missing.append(message)
+            missing += 1
             return None
         if placeholders(message) != placeholders(translation):
             raise AtlasError(
@@ -130,8 +117,7 @@ def translate(source: PageSource, language: Language) -> Translated:
     front = {key: value for key, value in source.front.values.items() if key not in {"for_each", "constants"}}
     for key, message in source.front.messages.items():
         front[key] = translated(message, attribute=True) or message
-    first_line = min((language.lines.get((None, message), 1) for message in missing), default=1)
-    return Translated(source, language, _template(body), front, len(missing), total, first_line)
+    return Translated(source, language, _template(body), front, missing, total)
 
 
 _TEXT = re.compile(r"(?<![^ ])[^ ]*[\w`*_~\[<{&\\].*?(?= \{:?[^{}\n]*\}$|$)", re.DOTALL)
@@ -299,9 +285,6 @@ def _with_notice(body: str, page: Translated) -> str:
     isolate, number = page.language.isolate, page.language.number
     text = shown(text % {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))})
     title = gettext("Translation in progress")
-    link = gettext("Help translate them")
-    if page.language.source_url:
-        text = f"{text} [{shown(link)}]({page.language.source_url}#L{page.first_line}){{ .help-to-translate }}"
     notice = f'\n!!! info "{shown(title)}"\n    {text}\n'
     heading = _TITLE.match(body)
     head, rest = (heading[0], body[heading.end() :]) if heading else ("", body)

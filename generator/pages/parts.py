@@ -43,12 +43,11 @@ RowTable = tuple[str, Choose, Choose]
 class Parts:
     """Makes parts of pages. `page` is the URI of the page that asks, to which addresses are relative."""
 
-    def __init__(self, atlas: Atlas, emit: Emit, site: str, *, has_folders: bool) -> None:
+    def __init__(self, atlas: Atlas, emit: Emit, *, has_folders: bool) -> None:
         self.page = "index.md"
         self.atlas = atlas
         self.results = atlas.results
         self.emit = emit
-        self.site = site  # the address of the language, "" if the site does not know its own
         self.has_folders = has_folders  # as in `Guide`
         self.language = atlas.language
         self.words = Words(atlas.language, html=True)

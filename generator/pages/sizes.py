@@ -62,7 +62,10 @@ class Sequence:
 def sequences_of(results: Results) -> Items[Sequence]:
     """Return the sequences in which at least one strategy gave the right answers."""
     found = []
-    for (device, model, sizes), rows in results.sequences.groupby(["device", "model", "sizes"], sort=False):
+    setup = ["torch", "dtype", "threads"]
+    for (device, model, sizes), every in results.sequences.groupby(["device", "model", "sizes"], sort=False):
+        newest = every.loc[every["measured_at"].idxmax(), setup]
+        rows = every[(every[setup] == newest).all(axis=1)]
         ways = {_strategy(row): row for row in records(rows)}
         known = [ways[name] for name in STRATEGIES if name in ways]
         calls = {_strategy(row): json.loads(row["calls"]) for row in known if row["calls"]}
@@ -129,7 +132,7 @@ def sizes_chart(parts: Parts, *, of: Sequence) -> str:
     named |= {
         text.named("strategy", name): (STRATEGIES[name], _sums(calls, "first_ms")) for name, calls in of.calls.items()
     }
-    curves = [Curve(seconds, role, 2.0, dashed=role == "eager") for role, seconds in named.values()]
+    curves = [Curve(seconds, role) for role, seconds in named.values()]
     message = gettext("%(name)s: %(seconds)s for all calls.")
     ends = {name: parts.language.seconds(seconds[-1]) for name, (_, seconds) in named.items()}
     chart = Chart(
@@ -139,7 +142,7 @@ def sizes_chart(parts: Parts, *, of: Sequence) -> str:
         gettext("seconds since the first call, logarithmic scale · call"),
         tuple((name, "eager dashed" if role == "eager" else role) for name, (role, _) in named.items()),
     )
-    return parts.figure(f"sizes-{of.device}-{of.model}", chart, parts.in_explorer({"device": of.device}))
+    return parts.figure(f"{of.sizes}-{of.device}-{of.model}", chart, parts.in_explorer({"device": of.device}))
 
 
 def _sums(calls: Items[Row], name: str) -> tuple[float, ...]:

@@ -96,7 +96,9 @@ class Startup:
 def startups_of(results: Results) -> Sequence[Startup]:
     """Return the ways to start of each device on which a program or artifacts were loaded, each from its newest run in
     this profile: other runs of a cell know fewer starts. The device with the most models comes first."""
-    cells = results.table[results.table["profile"] == "startup"].sort_values("measured_at", kind="stable")
+    table = results.table
+    is_compared = (table["profile"] == "startup") & table["compile_mode"].isin([*VARIANTS])
+    cells = table[is_compared].sort_values("measured_at", kind="stable")
     found = []
     for device, rows in cells.groupby("device", sort=False):
         if rows["starts"].str.contains("loaded|artifacts").any():

@@ -57,15 +57,10 @@ NOUNS = {
 """The nouns that pages may count."""
 
 
-def vocabulary(
-    results: Results, language: Language, emit: Emit, address: str = "", *, has_folders: bool = True
-) -> dict[str, Any]:
-    """Return the names that pages of one language may use. Charts and downloads go to `emit`.
-
-    `address` is the language's, "" if the site does not know its own.
-    """
+def vocabulary(results: Results, language: Language, emit: Emit, *, has_folders: bool = True) -> dict[str, Any]:
+    """Return the names that pages of one language may use. Charts and downloads go to `emit`."""
     atlas = Atlas(results, language)
-    functions = Functions(atlas, emit, address, has_folders=has_folders)
+    functions = Functions(atlas, emit, has_folders=has_folders)
     named = {name: getattr(functions, name) for name in vars(Functions) if not name.startswith("_")}
     named |= {name: partial(functions.rows_table, table) for name, table in ROW_TABLES.items()}
     named |= {
@@ -346,7 +341,7 @@ class Functions(Parts):
         for uri, described, made in (
             (f"{table}.csv", gettext("every row of every run"), partial(downloads.as_csv, rows)),
             (f"{table}.json", gettext("the same as JSON"), partial(downloads.as_json, rows)),
-            (f"{stem}/schema.json", gettext("the meaning of each column, as JSON Schema"), schema.table_schema),
+            (f"{stem}/schema.json", gettext("what each column means, as JSON Schema"), schema.table_schema),
             ("llms.txt", gettext("a list of all pages as Markdown, for language models"), None),
         ):
             address = self.shared(uri, made) if made else self.relative(uri)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from generator.data import schema
 from generator.languages.typography import in_markdown
 from generator.pages.guide import Edition
-from generator.pages.site_file import SiteFile, page_path
+from generator.pages.site_file import DATA, SiteFile, page_path
 
 NAME = "llms.txt"
 
@@ -43,7 +44,8 @@ def list_of_pages(edition: Edition, settings: Mapping[str, Any]) -> SiteFile:
         "compile-atlas.json": gettext("the same as JSON"),
         "schema.json": gettext("what each column means, as JSON Schema"),
     }
-    sections[gettext("Data files")] = (f"- [{name}]({root}data/v2/{name}): {text}" for name, text in downloads.items())
+    folder = f"{root}{DATA}/v{schema.VERSION}/"
+    sections[gettext("Data files")] = (f"- [{name}]({folder}{name}): {text}" for name, text in downloads.items())
     about = gettext(
         "Each page is also available as Markdown: add index.md to its address. All numbers come from the same records."
     )

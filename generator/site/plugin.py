@@ -93,7 +93,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             config.site_url = address(guide.root, config.remote_name)
         self._built = TemporaryDirectory(prefix="compile-atlas-")
         self._site_dir, config.site_dir = config.site_dir, self._built.name
-        guide.address = config.site_url or ""
         guide.update()
         return config
 

@@ -75,7 +75,6 @@ class PreviewServer(LiveReloadServer):  # type: ignore[misc]  # mkdocs has no ty
         logging.getLogger("mkdocs").addHandler(self._logged)
         budget = os.environ.get(BUDGET)
         self._strip = Strip(LiveRun(guide.root, budget), guide, self.mount_path) if budget else None
-        guide.address = self.url
         self._update()
         gc.freeze()  # or garbage collection, while a page is built, would search everything that is loaded
 
@@ -84,7 +83,7 @@ class PreviewServer(LiveReloadServer):  # type: ignore[misc]  # mkdocs has no ty
         log.info("Pages are built when they are asked for; plugins that need all pages work in `mkdocs build`")
         try:
             super().serve(**options)
-        except OSError as error:
+        except OSError as error:  # `check_address` has made sure of the port
             unwatchable = AtlasError(
                 f"files cannot be watched: {error.strerror or error}",
                 remedy="close programs that watch files, or raise fs.inotify.max_user_instances and max_user_watches",

@@ -40,7 +40,6 @@ def stage(out: Path, root: Path = ROOT) -> int:
     """
     guide = Guide(root)
     guide.update()
-    guide.address = guide.settings["site_url"]
     guide.has_folders = guide.settings.get("use_directory_urls", True)
     copied = [uri for uri in authored_files(root / "docs", guide.settings) if not uri.endswith(".md")]
     if out.exists() and any(out.iterdir()):

@@ -23,6 +23,7 @@ import msgspec
 import pytest
 import torch
 from conftest import ROOT
+from guide_figures import render
 from markdown_html import to_html
 
 from bench.measuring import roofline, worker
@@ -36,7 +37,6 @@ from bench.running.worker_process import WorkerExit, preflight
 from generator.data.digits import digits
 from generator.data.load import load
 from generator.languages.language import load_language
-from generator.pages.pages import render
 
 MOST_MODULES = 12
 

@@ -60,7 +60,7 @@ def test_no_text_overlaps_another_or_leaves_the_picture(drawn: Drawing, mirrored
 
 
 ONE = Drawing("bars", (Row("ViT", (Mark(1.5, "gain"),), ("1.50×",)), Row("BeiT", (), ("OOM",))))
-LINES = (Curve((4.0, 2.0, 1.0), "eager", 6), Curve((4.0, 2.0, 1.0), "compiled", 2, dashed=True))
+LINES = (Curve((4.0, 2.0, 1.0), "eager"), Curve((4.0, 2.0, 1.0), "compiled"))
 STEPS = Steps(((100.0, 90.0, "a"), (1000.0, 80.0, "b")), ((200.0, 90.0, "a"), (3000.0, 81.0, "c")))
 
 

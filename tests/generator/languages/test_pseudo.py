@@ -10,13 +10,12 @@ import re
 from pathlib import Path
 
 from conftest import ROOT
-from guide_figures import proper_names, shipped
+from guide_figures import proper_names, render, shipped
 
 from generator.languages import catalogs
 from generator.languages.language import LIST, catalog_path, load_language
 from generator.languages.pofile import english
 from generator.languages.typography import VERBATIM
-from generator.pages.pages import render
 
 CODE = "en-GB"
 """CLDR knows it, and it is no language of the guide."""

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 from atlas_data import KEEPING, measured, measurement, telling, write
+from guide_figures import render
 from throughput_records import throughput
 
 from bench.records.record import Record, Status
 from generator.data.load import load
 from generator.languages.language import load_language
-from generator.pages.pages import render
 
 
 def optional(value: msgspec.Struct, *place: str) -> Iterator[tuple[str, ...]]:

@@ -44,8 +44,8 @@ from generator.pages.site_file import SiteFile
 class Pages:
     """Renders expressions as pages do, and keeps the files that they emit."""
 
-    def __init__(self, results: Results, language: str = "en", address: str = "") -> None:
-        self.expressions = expressions_of(results, load_language(language), address)
+    def __init__(self, results: Results, language: str = "en") -> None:
+        self.expressions = expressions_of(results, load_language(language))
 
     def render(self, source: str, uri: str = "index.md") -> str:
         context = {"page": Page(uri, "../" * uri.count("/"))}

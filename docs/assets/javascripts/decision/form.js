@@ -10,7 +10,7 @@ import { imageSizes, nearest, ranked, suggested, unpacked } from "./recommend.js
 
 export const start = root => {
   const texts = JSON.parse(root.dataset.texts)
-  const { whole, families, explorer } = root.dataset
+  const { whole, families, toExplorer } = root.dataset
   const [form, answer, more] = ["form", ".decision-answer", "[data-more]"].map(each => root.querySelector(each))
   const [answerTemplate, moreTemplate] = root.querySelectorAll("template")
   const { question, device, size, batch, calls, cache } = form.elements
@@ -105,7 +105,7 @@ export const start = root => {
     const further = isProgram ? answers.program(best, asked) : {}
     more.replaceChildren(filled(moreTemplate, name => further[name]))
     const [toRecords, link] = more.querySelectorAll("p > a")
-    toRecords.href = `${explorer}#${new URLSearchParams({ workload: question.value, device: device.value, model: model.value })}`
+    toRecords.href = `${toExplorer}#${new URLSearchParams({ workload: question.value, device: device.value, model: model.value })}`
     toRecords.hidden = !measured.some(row => row.origin !== "estimated")
     link.href = address()
   }

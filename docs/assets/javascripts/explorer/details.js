@@ -21,10 +21,6 @@ export const makeDetails = texts => {
   }
   const reason = each => (each.reason ? [each.reason, each.location].filter(Boolean).join(" · ") : String(each))
   const reasons = text => JSON.parse(text ?? "[]").map(reason)
-  // Measures the cell of a published row with the protocol of its source.
-  const own = row =>
-    `python -m bench run --profile paper-2023 --checkpoint ${row.checkpoint} --task ${row.task} --batch-size ${row.batch_size} ` +
-    `--variant ${row.compile_mode} --dtype ${row.dtype.replace(" ", "-")}`
 
   const special = {
     model: link,
@@ -47,17 +43,8 @@ export const makeDetails = texts => {
     isMeasured: row => row.origin === "measured",
     settings: row => list(Object.entries(JSON.parse(row.settings ?? "{}")).map(([name, value]) => `${name}=${value}`)),
     source_title: row => row.source_title && element("a", { href: row.source_url }, row.source_title),
-    source_facts: row => {
-      const facts = [row.source_licence, !texts.notes[row.source_note] && row.source_note]
-      return facts.filter(Boolean).map(fact => `\u00a0· ${fact}`)
-    },
-    source_note: row => texts.notes[row.source_note],
-    hasNoCommand: row => !row.command,
-    // Lines break only between words.
-    command: row => {
-      const text = row.command ?? (row.workload === "latency" ? own(row) : "")
-      return text && text.split(/(?<= )/).map(word => element("span", {}, word))
-    },
+    source_facts: row => [row.source_licence, row.source_note].filter(Boolean).map(fact => `\u00a0· ${fact}`),
+    command: row => row.command?.split(/(?<= )/).map(word => element("span", {}, word)), // lines break between words
   }
   return (row, name) => (special[name] ?? (isFigure(name) ? within : plain))(row, name)
 }
