@@ -64,7 +64,7 @@ def sequences_of(results: Results) -> Items[Sequence]:
     found = []
     setup = ["torch", "dtype", "threads"]
     for (device, model, sizes), every in results.sequences.groupby(["device", "model", "sizes"], sort=False):
-        newest = every.loc[every["measured_at"].idxmax(), setup]
+        newest = every.sort_values("measured_at")[setup].iloc[-1]
         rows = every[(every[setup] == newest).all(axis=1)]
         ways = {_strategy(row): row for row in records(rows)}
         known = [ways[name] for name in STRATEGIES if name in ways]
