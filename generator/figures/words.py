@@ -114,6 +114,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "quota": N_("the container was allowed fewer cores than it could see"),
         "steal": N_("other virtual machines took CPU time"),
         "governor": N_("the CPU frequency governor was not set to performance"),
+        "compiler": N_("a tool that torch.compile needs was missing"),
         "gpu-processes": N_("other processes were using the GPU"),
         "gpu-slowdown": N_("the GPU was slowed down"),
         "gpu-power": N_("the power limit of the GPU was lowered"),
