@@ -56,8 +56,9 @@ def examined(
         errors = compared(pair, *outputs)
         return {"accuracy": errors} if accuracy.is_finite(errors) else {}
 
-    add("resources of eager", lambda: {"eager": pair.with_resources(pair.eager, measurement.eager)})
-    add("device time of eager", lambda: {"eager": pair.with_device_time(pair.eager, measurement.eager)})
+    if measurement.eager.rounds_ms:  # else eager has a process of its own
+        add("resources of eager", lambda: {"eager": pair.with_resources(pair.eager, measurement.eager)})
+        add("device time of eager", lambda: {"eager": pair.with_device_time(pair.eager, measurement.eager)})
     add("resources of compiled", lambda: {"compiled": pair.with_resources(pair.compiled, measurement.compiled)})
     add("device time of compiled", lambda: {"compiled": pair.with_device_time(pair.compiled, measurement.compiled)})
     if pair.is_compiled:

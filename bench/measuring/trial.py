@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from bench.measuring import accuracy, graphs, sequence
-from bench.measuring.diagnostics import compared, examined, failure, samples_of, told
+from bench.measuring.diagnostics import examined, failure, samples_of
 from bench.measuring.interference import DEVICE, RoundWatch
 from bench.measuring.pair import OUTPUTS, Pair, gradient_mode
 from bench.measuring.rounds import Subject, sample, timed, warm_up
@@ -88,19 +88,8 @@ def _run_variant(pair: Pair, imports_s: float, send: Send) -> CellOutcome:
     if isinstance(measured, CellOutcome):
         return measured
     measurement, disturbed, compiled = measured
-    samples, failures, errors = measurement.eager, dict[str, str](), None
-    try:
-        samples = pair.with_resources(pair.compiled, samples)
-        errors = compared(pair, torch.load(Path(pair.job.folder, OUTPUTS)), compiled)
-    except Exception as error:  # noqa: BLE001 - the latencies are sampled, and worth more than what explains them
-        failures["accuracy"] = told(pair.job, error)
-    measurement = msgspec.structs.replace(
-        measurement,
-        eager=Samples(),
-        compiled=samples,
-        accuracy=errors if errors and accuracy.is_finite(errors) else None,
-        failures=failures,
-    )
+    measurement = msgspec.structs.replace(measurement, eager=Samples(), compiled=measurement.eager)
+    measurement, errors = examined(pair, measurement, [torch.load(Path(pair.job.folder, OUTPUTS)), compiled], send)
     status, reason = _verdict(pair, measurement, errors, disturbed, repeats=True)
     return CellOutcome(status=status, reason=reason, measurement=measurement)
 

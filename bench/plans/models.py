@@ -43,7 +43,7 @@ class ModelSpec:
         """Return the same architecture with one layer, at 64×64 pixels."""
         return replace(
             self,
-            label=f"{self.label} (shrunken)",  # so that its records are not mistaken for those of the real one
+            label=f"{self.label} (shrunken)",  # its records are no results of the model
             config={**self.config, **self.shrunken},
             processor={**self.processor, **self.shrunken_processor},
             input_size=(64, 64),

@@ -1,7 +1,7 @@
 """The rows of one run file: one per cell, with the figures that its processes give together.
 
-`rows_of` takes the path of a run file and returns its rows. `generator.data.load` adds the columns
-that depend on rows of other files, such as the slug of a device.
+`rows_of` takes the path of a run file and returns its rows. `generator.data.load` adds the columns that depend on rows
+of other files, such as the slug of a device.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line: its values at steps 1, 2, 3…, all positive. That of eager is dashed."""
+    """One line: its values at steps 1, 2, 3…, all positive. The line of eager is dashed."""
 
     values: tuple[float, ...]
     role: Role

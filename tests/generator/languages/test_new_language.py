@@ -32,9 +32,6 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of a copy of the project, in two languages, with two more, of one page."""
     project = small_project(tmp_path_factory.mktemp("grown"))
     (project / "locales" / "languages.toml").write_text('languages = ["en", "ar", "ko", "fa"]\n', encoding="utf-8")
-    settings = project / "mkdocs.yml"
-    text = settings.read_text(encoding="utf-8")
-    settings.write_text(f"{text}\nrepo_url: https://example.org/atlas\n", encoding="utf-8")
     home = project / "docs" / "index.md"
     chart = '{{ overview_chart(device="a100") }}'
     home.write_text(f"{home.read_text(encoding='utf-8')}\n{chart}\n", encoding="utf-8")

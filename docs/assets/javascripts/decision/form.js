@@ -30,7 +30,8 @@ export const start = root => {
   const state = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => value))
   const address = () => `#${new URLSearchParams(state())}`
   // The devices with records for the question, one of which is chosen.
-  const offerDevices = chosen => {
+  const offerDevices = () => {
+    const chosen = device.value
     device.replaceChildren(...devices.filter(({ dataset }) => dataset.answers.split(" ").includes(question.value)))
     device.value = chosen
     if (!device.value) device.selectedIndex = 0
@@ -42,7 +43,7 @@ export const start = root => {
     wantedSize = given.get("size")
     // A link may name a device and no question.
     if (given.has("device") && !given.has("question")) [question.value] = device.selectedOptions[0].dataset.answers.split(" ")
-    offerDevices(device.value)
+    offerDevices()
   }
   const show = (control, isShown) => {
     control.parentElement.hidden = control.disabled = !isShown
@@ -117,7 +118,7 @@ export const start = root => {
     if (form.checkValidity() && !whole) history.replaceState(history.state, "", address())
   }
   const ask = () => {
-    offerDevices(device.value)
+    offerDevices()
     model.value = ""
     choose()
   }
